@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a user may ask for: the job's fields and the policy settings, each a row of one table. Flags, portal.yaml, JSON bodies, help,
+ * defaults, origins and bounds all come from these two tables. Pure but for libyaml and jansson; includes base only.
+ *
+ * A *spec* on the wire and in the store is a JSON object with these members, all optional but `command`, strings as people write them
+ * ("1.5GiB", "72h"); unknown members are refused with the nearest name. spec_check() turns it into a struct spec. */
+#ifndef SPEC_SPEC_H
+#define SPEC_SPEC_H
+
+#include "base/base.h"
+#include "base/js.h"
+#include "base/quantity.h"
+
+enum spec_type {
+        SPEC_STRING,
+        SPEC_NAME,     /* [a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?              */
+        SPEC_BOOL,
+        SPEC_INT,
+        SPEC_DURATION, /* "off" allowed where the row says so              */
+        SPEC_SIZE,
+        SPEC_CPU,
+        SPEC_MONEY,
+        SPEC_PERCENT,
+        SPEC_CHOICE,   /* one of row.choices                               */
+        SPEC_ARGV,     /* array of strings, not empty                      */
+        SPEC_ENV,      /* object name -> string                            */
+        SPEC_TAGS,     /* object, free form, kept byte for byte            */
+        SPEC_MOUNTS,   /* array of "SOURCE:TARGET[:ro]"                    */
+        SPEC_CHECKPOINT, /* name, or object {capture, save, load, signal, done_file, timeout} */
+        SPEC_SETTINGS, /* object of settings                               */
+        SPEC_OFFER,    /* CONNECTION[/ZONE[/TYPE[/spot]]]                  */
+};
+
+struct spec_field {
+        const char *name;     /* in JSON and portal.yaml                          */
+        enum spec_type type;
+        const char *flag;     /* "--memory", NULL = no flag of its own            */
+        char letter;          /* 'e' for -e, 0 = none                             */
+        const char *metavar;  /* "SIZE"                                           */
+        const char *fallback; /* default as text, NULL = none                     */
+        const char *help;     /* one sentence                                     */
+        const char *choices;  /* "values|command|restart", else NULL              */
+        int64_t min, max;     /* in the type's own unit; both 0 = no bound        */
+};
+extern const struct spec_field spec_fields[];
+extern const size_t spec_fields_n;
+
+/* The checked form. All pointers owned by it; optional ones NULL. */
+struct spec {
+        char *name, *project, *image, *on, *workdir; /* image: "oci:DIR", "docker://..", "dir:PATH"                */
+        char **command;                              /* NULL-ended                                                 */
+        json_t *env, *tags;                          /* objects                                                    */
+        int32_t cpu_milli;                           /* default 1000                                               */
+        uint64_t memory_bytes;                       /* default 1 GiB                                              */
+        uint64_t disk_bytes, shm_bytes;              /* 0 = not said; shm default 64 MiB                           */
+        int32_t gpus;
+        bool user_ns;                                /* default true                                               */
+        json_t *mounts;                              /* array of {source,target,read_only}                         */
+        char *capture;                               /* "values", "command", "restart"; NULL = not chosen          */
+        json_t *capture_settings;                    /* object of strings: "save.0", "load.0", "signal", "done_file", "timeout" */
+        json_t *settings;                            /* object key -> text, checked keys and values                */
+};
+struct spec *spec_free(struct spec *s);
+static inline void spec_freep(struct spec **s)
+{
+        spec_free(*s);
+}
+
+/* raw: an object as it came. Every fault is reported (up to 20), one a line in *ret_faults (array of {"at","text","fix"}; may be NULL), the first
+ * also in err. `where` names the source in messages ("portal.yaml", "flag --memory", "body"). */
+int spec_check(const json_t *raw, struct spec **ret, json_t **ret_faults, struct pd_error *err);
+json_t *spec_to_json(const struct spec *s); /* canonical: spec_check() of it gives an equal spec */
+
+/* portal.yaml by libyaml, YAML 1.2 core typing restricted: only plain true/false are booleans and only [-]digits are integers where a field wants
+ * one; `no`, `on`, `012`, `1:30` are strings; aliases, anchors, tags, several documents, duplicate keys, depth over 16 are refused with file:line:column. */
+int spec_from_yaml(const char *text, size_t n, const char *file, json_t **ret, struct pd_error *err);
+/* One flag into the raw object: field by spec_fields; repeated env/tags/mounts add up. */
+int spec_set_flag(json_t *raw, const struct spec_field *f, const char *value, struct pd_error *err);
+/* An --env-file: KEY=VALUE lines, # comments, no expansion; a key without '=' is taken from environ by the caller's getter. */
+int spec_env_file(json_t *raw, const char *text, size_t n, const char *file, struct pd_error *err);
+
+/* --- settings: what the policies go by (P-23) --- */
+enum setting_level { SETTING_BUILT_IN, SETTING_SITE, SETTING_LIVE, SETTING_FILE, SETTING_FLAG, SETTING_LEVEL_N };
+
+struct setting_row {
+        const char *key;      /* "idle.after"                                     */
+        enum spec_type type;
+        const char *fallback; /* "30m"                                            */
+        bool may_be_off;      /* "off" allowed                                    */
+        const char *flag;     /* "--ttl", NULL = only --set                       */
+        const char *help;
+        int64_t min, max;
+        const char *choices;
+};
+extern const struct setting_row setting_rows[];
+extern const size_t setting_rows_n;
+
+/* Typed, for the policies. SETTING_OFF in a duration = off. */
+#define SETTING_OFF INT64_MIN
+struct settings {
+        int64_t ttl_us;            /* "ttl" 72h, off                                                       */
+        int64_t ttl_keep_us;       /* "ttl.keep" 7d: a checkpoint after the clock limit                     */
+        bool spot;                 /* "spot" on|off: act on notices                                         */
+        bool spot_move_when_over;  /* "spot.move_when_over" on                                              */
+        bool idle;                 /* "idle" on                                                             */
+        int64_t idle_after_us;     /* "idle.after" 30m                                                      */
+        int32_t idle_cpu_percent;  /* "idle.cpu" 5% of a core, hundredths of a percent                      */
+        bool oom;                  /* "oom" on                                                              */
+        int64_t keep_us;           /* "checkpoint.keep" 3d after a suspension                               */
+        int64_t save_deadline_us;  /* "save.deadline" 10m: a save by request; a notice has its own          */
+        int64_t stop_grace_us;     /* "stop.grace" 20s                                                      */
+        int64_t lease_horizon_us;  /* "lease.horizon" 1h                                                    */
+        int64_t lease_renew_us;    /* "lease.renew" 10m                                                     */
+        int64_t check_every_us;    /* "check.every" 60s                                                     */
+        struct money budget;       /* "budget" off = currency ""                                            */
+        bool budget_stop;          /* "budget.action" suspend|stop                                          */
+        bool cheaper, ret;         /* "cheaper" on, "return" on                                             */
+        int64_t look_every_us;     /* "look.every" 10m                                                      */
+        int64_t move_cooldown_us;  /* "move.cooldown" 30m                                                   */
+        int64_t pool_cooldown_us;  /* "pool.cooldown" 30m                                                   */
+        int64_t lifetime_before_us;/* "lifetime.before" 30m, off                                            */
+        bool rightsize;            /* "rightsize" on                                                        */
+        int64_t expect_us;         /* "expect" off: total running time that the user expects                */
+};
+
+/* One value against its row; unknown key names the nearest. */
+int setting_check(const char *key, const char *value, struct pd_error *err);
+/* layers[level]: object key -> text (may be NULL); built-in comes from the table. *ret_origins (may be NULL): object key -> {"value","origin"}. */
+int settings_resolve(const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins,
+        struct pd_error *err);
+const char *setting_level_name(enum setting_level level); /* "built-in", "site config", "settings", "portal.yaml", "flag" */
+
+#endif
