@@ -3,7 +3,14 @@
  *
  * One struct host is one *instance*: one connection, one sink, one capture or vault as configured. Calls go in and out as JSON
  * objects whose members are the SDK's struct fields by name (kv as an object in order, codes and enums as numbers, u64 as integers),
- * so that both isolations, the tests and the logs see the same thing. Descriptors ride beside ("fds").
+ * so that both isolations, the tests and the logs see the same thing. Descriptors ride beside ("fds"). In detail:
+ *   args    the slot's scalar and text arguments by name; a struct argument's members stand there themselves, not below its name:
+ *           launch {"zone", "type", "market": 2, "tags": {..}}, renew {"id", "expect_tags": {..}, "stop_wall_us"}, save {"id",
+ *           "runtime", ..., "settings": {..}}, vault put {"name", "bytes"}, exec {"id", "argv": [..]}. Absent = 0 or NULL where the SDK allows that; an
+ *           unknown member is refused.
+ *   ret     out-arguments by name without "ret_": renew {"stop_wall_us"}; an out-struct's members themselves: caps {"lease", ..}.
+ *   items   objects with the struct's members ("size" left out); plain strings for actions().
+ *   text    what the plugin put(): {"missing": "..."}.
  *
  * Used by core/executor (providers, sinks) and core/runner (captures, vaults). Promises: every call ends in exactly one callback, never
  * from inside host_call(); one call at a time unless the vtable says CONCURRENT (others wait in a bounded queue); a child that is late
@@ -45,12 +52,16 @@ static inline void host_freep(struct host **h)
         host_free(*h);
 }
 
-/* err NULL = success: ret has the slot's return values by name; items the callback items in order ([] when none); text what put() gave. */
+/* err NULL = success: ret has the slot's return values by name; items the callback items in order ([] when none); text what put() gave.
+ * err not NULL: ret is NULL; items and text hold what came before the error (the values of a -PD_E_REFUSED precheck or save; [] and {}
+ * when nothing). All borrowed. An answer that was judged bad is -PD_E_INTERNAL for a query and -PD_E_UNKNOWN_OUTCOME with a token:
+ * something may have been done. */
 typedef void (*host_done_fn)(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text);
 
 /* slot: the vtable member's name ("launch"). args: object of its arguments by name (borrowed; NULL = {}). token NULL = a query. timeout_us > 0.
  * fds fill the slot's descriptor arguments in order (borrowed until the callback). A refusal here (-PD_E_FULL, -PD_E_NOMEM,
- * -PD_E_UNSUPPORTED for a slot the kind does not have) is returned and not called back. */
+ * -PD_E_UNSUPPORTED for a slot the kind does not have, -PD_E_INVALID for args that do not fit the slot) is returned and not called
+ * back. A call that waited in the queue until its deadline and was never handed to the plugin is -PD_E_TRANSIENT. */
 int host_call(struct host *h, const char *slot, const json_t *args, const int *fds, size_t n_fds, const char *token,
         int64_t timeout_us, host_done_fn done, void *arg, struct pd_error *err);
 
