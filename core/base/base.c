@@ -54,7 +54,7 @@ static size_t edit_distance(const char *a, const char *b)
         size_t row[3][NEAR_MAX + 1];
 
         if (la > NEAR_MAX || lb > NEAR_MAX)
-                return NEAR_MAX;
+                return SIZE_MAX;
         for (size_t j = 0; j <= lb; j++)
                 row[0][j] = j;
         for (size_t i = 1; i <= la; i++) {
