@@ -29,6 +29,9 @@ enum spec_type {
         SPEC_CHECKPOINT, /* name, or object {capture, save, load, signal, done_file, timeout} */
         SPEC_SETTINGS, /* object of settings                               */
         SPEC_OFFER,    /* CONNECTION[/ZONE[/TYPE[/spot]]]                  */
+        SPEC_IMAGE,    /* oci:DIR[:TAG], docker://REF, dir:PATH            */
+        SPEC_PATH,     /* absolute, in the container                       */
+        SPEC_TYPE_N,
 };
 
 struct spec_field {
@@ -41,9 +44,13 @@ struct spec_field {
         const char *help;     /* one sentence                                     */
         const char *choices;  /* "values|command|restart", else NULL              */
         int64_t min, max;     /* in the type's own unit; both 0 = no bound        */
+        size_t offset;        /* of its member in struct spec                     */
 };
 extern const struct spec_field spec_fields[];
 extern const size_t spec_fields_n;
+const struct spec_field *spec_field_find(const char *name);   /* NULL = no such field                  */
+const struct spec_field *spec_field_by_flag(const char *flag);/* "--memory" or "-e"; NULL = none       */
+const char *spec_field_nearest(const char *name);             /* what was most likely meant, or NULL   */
 
 /* The checked form. All pointers owned by it; optional ones NULL. */
 struct spec {
@@ -78,6 +85,19 @@ int spec_from_yaml(const char *text, size_t n, const char *file, json_t **ret, s
 int spec_set_flag(json_t *raw, const struct spec_field *f, const char *value, struct pd_error *err);
 /* An --env-file: KEY=VALUE lines, # comments, no expansion; a key without '=' is taken from environ by the caller's getter. */
 int spec_env_file(json_t *raw, const char *text, size_t n, const char *file, struct pd_error *err);
+
+/* The same, and where each value stands: *ret_places (may be NULL) is an object "env.HOME" -> "portal.yaml:3:5". */
+int spec_from_yaml_places(const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places,
+        struct pd_error *err);
+/* Puts the place of each fault of spec_check() that has one in front of its "at": "portal.yaml:3:5 memory". */
+int spec_place_faults(json_t *faults, const json_t *places, struct pd_error *err);
+
+/* --on, taken apart. Exact (all three parts said) names one offer: without /spot the on-demand one. */
+struct spec_on {
+        char connection[49], zone[49], type[65]; /* "" = any */
+        bool spot, exact;
+};
+int spec_on_parse(const char *text, struct spec_on *ret, struct pd_error *err);
 
 /* --- settings: what the policies go by (P-23) --- */
 enum setting_level { SETTING_BUILT_IN, SETTING_SITE, SETTING_LIVE, SETTING_FILE, SETTING_FLAG, SETTING_LEVEL_N };
@@ -128,6 +148,11 @@ int setting_check(const char *key, const char *value, struct pd_error *err);
 /* layers[level]: object key -> text (may be NULL); built-in comes from the table. *ret_origins (may be NULL): object key -> {"value","origin"}. */
 int settings_resolve(const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins,
         struct pd_error *err);
+const struct setting_row *setting_find(const char *key);         /* NULL = no such key            */
+const struct setting_row *setting_by_flag(const char *flag);     /* "--ttl"; NULL = none          */
+const char *setting_nearest(const char *key);                    /* or NULL                       */
+/* One "KEY=VALUE" of --set into a layer (object key -> text), checked. */
+int setting_set(json_t *layer, const char *key_value, struct pd_error *err);
 const char *setting_level_name(enum setting_level level); /* "built-in", "site config", "settings", "portal.yaml", "flag" */
 
 #endif
