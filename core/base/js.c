@@ -94,12 +94,29 @@ char *js_dump(const json_t *v)
         return json_dumps(v, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
 }
 
+/* An error must always get through: where its text is not UTF-8 (cut in the middle of a character, or a plugin's), the bytes that
+ * are not ASCII are lost. */
+static json_t *any_string(const char *text)
+{
+        json_t *v = json_string(text);
+        char plain[sizeof((struct pd_error *)NULL)->text];
+
+        if (v)
+                return v;
+        (void)str_format(plain, sizeof plain, "%s", text);
+        for (char *at = plain; *at; at++)
+                if ((unsigned char)*at >= 0x80)
+                        *at = '?';
+        return json_string(plain);
+}
+
 json_t *js_from_error(const struct pd_error *err)
 {
         const char *name = pd_code_name(err->code);
 
-        return json_pack("{s:s,s:s,s:s,s:s,s:I}", "code", name ? name : "INTERNAL", "text", err->text, "subject",
-                err->subject, "provider_code", err->provider_code, "retry_after_us", (json_int_t)err->retry_after_us);
+        return json_pack("{s:s,s:o,s:o,s:o,s:I}", "code", name ? name : "INTERNAL", "text", any_string(err->text), "subject",
+                any_string(err->subject), "provider_code", any_string(err->provider_code), "retry_after_us",
+                (json_int_t)err->retry_after_us);
 }
 
 static enum pd_code code_of(const char *name)

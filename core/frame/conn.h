@@ -14,6 +14,8 @@
 
 #define CONN_QUEUE_MAX (UINT32_C(32) << 20)
 #define CONN_FDS_MAX 4
+#define CONN_PENDING_MAX 16384                /* requests without an answer; above it -PD_E_FULL   */
+#define CONN_ITEMS_MAX (UINT32_C(64) << 20)   /* bytes of items of one answer; above it -PD_E_FULL */
 
 struct conn;
 
@@ -38,7 +40,9 @@ static inline void conn_freep(struct conn **c)
 }
 
 /* body is borrowed ("op" inside). fds are duplicated by the kernel on sending and stay the caller's; they must stay open until the
- * answer. Refusals (-PD_E_FULL, -PD_E_NOMEM) are returned and not called back. */
+ * answer. Refusals (-PD_E_FULL, -PD_E_NOMEM, -PD_E_INVALID, -PD_E_UNSUPPORTED for fds on another stream than a unix socket,
+ * -PD_E_TRANSIENT on a lost stream) are returned and not called back. A request of which no byte had left at its deadline is
+ * withdrawn: the peer never sees it. */
 int conn_request(struct conn *c, uint64_t generation, const json_t *body, const void *blob, size_t blob_n,
         const int *fds, size_t n_fds, int64_t timeout_us, conn_answer_fn done, void *arg, struct pd_error *err);
 int conn_answer(struct conn *c, uint64_t request, const json_t *body, const void *blob, size_t blob_n,

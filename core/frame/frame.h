@@ -35,6 +35,7 @@ struct frame {
         enum frame_kind kind;
         uint64_t generation, request;
         json_t *json;  /* an object; owned */
+        size_t json_n; /* bytes of its text as received */
         void *blob;    /* owned, NULL when blob_n is 0 */
         size_t blob_n;
 };
@@ -47,10 +48,12 @@ int frame_encode(enum frame_kind kind, uint64_t generation, uint64_t request, co
 /* Takes bytes as they come. */
 struct frame_reader {
         uint8_t *buf;
-        size_t n, room;
+        size_t at, n, room; /* unread: buf[at..n) */
         bool broken; /* after the first error everything is refused */
 };
 void frame_reader_clear(struct frame_reader *r);
+/* -PD_E_FULL when more than FRAME_READER_MAX bytes lie unread: take frames out in between. */
+#define FRAME_READER_MAX (2 * (FRAME_HEAD + FRAME_BODY_MAX))
 int frame_reader_feed(struct frame_reader *r, const void *bytes, size_t n, struct pd_error *err);
 /* 1: *ret holds the next frame (clear it); 0: more bytes needed; negative: broken. */
 int frame_reader_next(struct frame_reader *r, struct frame *ret, struct pd_error *err);

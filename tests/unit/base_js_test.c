@@ -106,6 +106,11 @@ static void test_errors_travel(void)
         (void)json_object_set_new(o, "code", json_string("NEWER_THAN_US"));
         js_to_error(o, &out);
         tap_int(out.code, PD_E_INTERNAL, "a code that we do not know is INTERNAL");
+        (void)pd_fail(&in, PD_E_IO, "caf\xc3");
+        json_decref(pd_steal(o));
+        o = js_from_error(&in);
+        js_to_error(o, &out);
+        tap_ok(out.code == PD_E_IO && streq(out.text, "caf?"), "an error cut in the middle of a character still gets through");
 }
 
 static void test_dump(void)
