@@ -44,7 +44,7 @@ static unsigned int five_bits(struct id id, int i)
 
                 v <<= 1;
                 if (bit >= 0)
-                        v |= (id.b[bit / 8] >> (7 - bit % 8)) & 1U;
+                        v |= ((unsigned int)id.b[bit / 8] >> (7 - bit % 8)) & 1U;
         }
         return v;
 }

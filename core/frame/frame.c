@@ -153,13 +153,14 @@ static bool magic_so_far(const uint8_t *at, size_t n)
 
 static int next(struct frame_reader *r, struct frame *ret, struct pd_error *err)
 {
-        const uint8_t *at = r->buf + r->at;
         size_t n = r->n - r->at;
+        const uint8_t *at;
         struct head h;
         int rc;
 
         if (n == 0)
                 return 0;
+        at = r->buf + r->at;
         if (!magic_so_far(at, n))
                 return pd_fail(err, PD_E_CORRUPT, "these bytes are no frame: the peer speaks something else");
         if (n < FRAME_HEAD)
