@@ -85,6 +85,9 @@ int spec_from_yaml(const char *text, size_t n, const char *file, json_t **ret, s
 int spec_set_flag(json_t *raw, const struct spec_field *f, const char *value, struct pd_error *err);
 /* An --env-file: KEY=VALUE lines, # comments, no expansion; a key without '=' is taken from environ by the caller's getter. */
 int spec_env_file(json_t *raw, const char *text, size_t n, const char *file, struct pd_error *err);
+/* ... with that getter (getenv, say; NULL = such a line is refused). A key that it does not know is left out, as other tools do. */
+int spec_env_file_from(json_t *raw, const char *text, size_t n, const char *file,
+        const char *(*get)(void *arg, const char *name), void *arg, struct pd_error *err);
 
 /* The same, and where each value stands: *ret_places (may be NULL) is an object "env.HOME" -> "portal.yaml:3:5". */
 int spec_from_yaml_places(const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places,
@@ -109,8 +112,9 @@ struct setting_row {
         bool may_be_off;      /* "off" allowed                                    */
         const char *flag;     /* "--ttl", NULL = only --set                       */
         const char *help;
-        int64_t min, max;
-        const char *choices;
+        int64_t min, max;     /* in the type's own unit; both 0 = no bound        */
+        const char *choices;  /* "suspend|stop": the member is a bool, true = the second */
+        size_t offset;        /* of its member in struct settings                 */
 };
 extern const struct setting_row setting_rows[];
 extern const size_t setting_rows_n;
@@ -143,7 +147,7 @@ struct settings {
         int64_t expect_us;         /* "expect" off: total running time that the user expects                */
 };
 
-/* One value against its row; unknown key names the nearest. */
+/* One value against its row; unknown key names the nearest. The sentence in err begins with the value; err's subject is the key. */
 int setting_check(const char *key, const char *value, struct pd_error *err);
 /* layers[level]: object key -> text (may be NULL); built-in comes from the table. *ret_origins (may be NULL): object key -> {"value","origin"}. */
 int settings_resolve(const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins,
