@@ -121,7 +121,7 @@ struct txn;
 struct txn *txn_new(void); /* NULL = no memory; adders on it fail softly and store_apply() reports -PD_E_NOMEM */
 struct txn *txn_free(struct txn *t);
 /* A new job (before NULL, doc complete) or a change. `event` is the edge taken; EVENT_N = no edge, the state is the same. message goes to
- * history and, where not NULL, replaces the doc's. */
+ * history (which has edges only) and, where not NULL, replaces the doc's. The row on disk must still be in before's state. */
 void txn_job(struct txn *t, const struct job *before, const struct job *after, enum job_event event,
         const struct job_doc *doc, int64_t now_wall_us, const char *message);
 void txn_job_remove(struct txn *t, struct id job); /* pruned: all its rows */
@@ -154,9 +154,13 @@ struct store *store_close(struct store *s); /* waits for what was applied; retur
 const char *store_installation(const struct store *s);
 
 typedef void (*store_done_fn)(void *arg, const struct pd_error *err); /* err NULL = on disk */
-/* Takes t over in every case. done may be NULL. -PD_E_FULL: the queue's bound (the caller refuses new work). */
+/* Takes t over in every case. done may be NULL, and is called only when this returned 0. -PD_E_FULL: the queue's bound (the caller refuses new
+ * work). -PD_E_BUSY, -PD_E_CONFLICT: its idempotency key is being written, or was, by a request that crossed this one: ask store_find_key() again.
+ * -PD_E_INTERNAL: a job row that is no edge. None of these breaks the store; any other code is the reason why it is broken. */
 int store_apply(struct store *s, struct txn *t, store_done_fn done, void *arg, struct pd_error *err);
 size_t store_queued(const struct store *s); /* transactions handed over and not yet called back */
+/* The disk was full and the ballast is spent: what is under way may finish, new work must be refused. Ends when there is room for it again. */
+bool store_is_low(struct store *s);
 
 /* --- reads --- */
 /* At start: every job that is not ended (and ended ones whose checkpoint lives), machines not gone, open intents. Negative from a callback stops. */
@@ -175,8 +179,8 @@ struct store_filter {
 };
 int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(void *arg, const struct job *j, const json_t *doc),
         void *arg, struct pd_error *err);
-/* A unique id from what a person typed: a whole id, a unique prefix, or a name (the newest job of that user with it, live ones first).
- * -PD_E_NOT_FOUND, -PD_E_CONFLICT (several: the sentence lists them). */
+/* A unique id from what a person typed: a whole id, a name (the newest job of that user with it, live ones first), or a unique prefix of an id.
+ * -PD_E_NOT_FOUND, -PD_E_CONFLICT (several: the sentence lists them), -PD_E_PERM (the whole id of another user's job). */
 int store_find_job(struct store *s, uint32_t uid, bool any_user, const char *text, struct id *ret, struct pd_error *err);
 /* Arrays of objects, oldest first. */
 int store_history(struct store *s, struct id job, json_t **ret, struct pd_error *err);   /* {"at_wall_us","event","from","to","result","cause","generation","machine","message"} */
