@@ -21,7 +21,8 @@ enum policy_act {
 /* What is known of one job at one instant. Times of one clock only: _wall_us. -1 in a measure = not measured (never 0). */
 struct policy_job {
         enum job_state state;
-        bool saving;                  /* an operation is at work: nothing that changes its place    */
+        bool saving;                  /* an operation is at work: nothing that changes its place, but a stronger cause: ttl > notice > others */
+        enum job_cause saving_cause;  /* ... for this cause; CAUSE_NONE = one that anything outranks */
         bool pinned;                  /* exact --on                                                 */
         bool ever_reported;           /* progress reports (else output counts)                      */
         int64_t created_wall_us, term_wall_us;
@@ -42,7 +43,8 @@ struct policy_machine {
 struct policy_measures {
         int64_t window_us;            /* how far back it reaches without a gap; -1 = no measurement at all        */
         int64_t cpu_us;               /* CPU time used in the window; -1 = not measured                            */
-        int64_t progress_wall_us;     /* last report or, for jobs that never reported, last output; -1 = unknown   */
+        int64_t progress_wall_us;     /* last report or, for jobs that never reported, last output; 0 = none so far (the
+                                       * container's start counts); -1 = unknown: counts as active                 */
         int32_t gpu_percent;          /* hundredths, mean; -1 = no GPU asked                                       */
         bool gpu_missing;             /* GPUs asked and not measured: counts as active                             */
 };

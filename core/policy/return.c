@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* return: off spot, looks for a spot offer to move back to (P-12). */
+#include "policy/words.h"
+
+struct policy_decision policy_return(POLICY_ARGS)
+{
+        (void)x, (void)now_wall_us;
+        if (!s->ret)
+                return policy_keep("return", INT64_MAX, "return is off");
+        if (j->pinned)
+                return policy_keep("return", INT64_MAX, "it is pinned to one offer by --on");
+        if (m && m->spot)
+                return policy_keep("return", INT64_MAX, "it is on spot already");
+        return policy_keep("return", INT64_MAX, "no spot offer is given to compare with");
+}
