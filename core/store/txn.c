@@ -137,7 +137,7 @@ static void refuse(struct txn *t, const struct job *j, const char *why)
                 return;
         t->fault = calloc(1, sizeof *t->fault);
         if (t->fault)
-                (void)pd_fail(t->fault, PD_E_INTERNAL, "job %s: %s", id_format(ID_JOB, j->id, id), why);
+                (void)pd_fail(t->fault, PD_E_INTERNAL, "%s: %s", id_format(ID_JOB, j->id, id), why);
         else
                 t->no_memory = true;
 }
