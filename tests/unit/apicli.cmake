@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+if(TARGET room_api)
+  portald_test(test_api_parse unit ${CMAKE_CURRENT_LIST_DIR}/api_parse_test.c ${CMAKE_SOURCE_DIR}/tests/lib/fake_engine.c)
+  portald_test(test_api_server unit ${CMAKE_CURRENT_LIST_DIR}/api_server_test.c ${CMAKE_SOURCE_DIR}/tests/lib/fake_engine.c)
+  foreach(test test_api_parse test_api_server)
+    if(TARGET ${test})
+      target_link_libraries(${test} PRIVATE room_api room_spec room_base)
+    endif()
+  endforeach()
+endif()
