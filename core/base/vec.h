@@ -22,7 +22,8 @@ bool vec_grow(void **at, size_t n, size_t *room, size_t size);
                 (v_)->at = NULL;                                                                                       \
                 (v_)->n = (v_)->room = 0;                                                                              \
         } while (0)
-#define vec_foreach(item_, v_) for (__typeof__((v_)->at) item_ = (v_)->at; item_ && item_ < (v_)->at + (v_)->n; item_++)
+#define vec_foreach(item_, v_)                                                                                         \
+        for (__typeof__(*(v_)->at) *item_ = (v_)->at; item_ && item_ < (v_)->at + (v_)->n; item_++)
 /* Removes item i; the order is not kept. */
 #define vec_swap_remove(v_, i_) ((v_)->at[i_] = (v_)->at[--(v_)->n])
 

@@ -49,7 +49,7 @@ struct engine_actor {
         const char *user; /* login name, or the uid as text */
         bool admin;
 };
-/* body is given to the callee; NULL on an error. Called exactly once, possibly before engine_request() returns. */
+/* body is given to the callee; on an error NULL or an object with the faults. Called exactly once, possibly before engine_request() returns. */
 typedef void (*engine_reply_fn)(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t blob_n);
 struct engine_request {
         const char *verb;          /* a row of the table in engine_request.c: "status", "check", "submit", "plan", "list", "show", "logs",
@@ -59,7 +59,8 @@ struct engine_request {
         const json_t *args;        /* body and query members in one object (numbers already parsed); borrowed until the reply */
         const char *key;           /* Idempotency-Key or NULL */
 };
-/* Replies: the objects of core/api/API.md. "logs": body {"offset","next","size","eof"} and the blob. The caller may go away: engine_request_cancel(). */
+/* NULL = it was answered already. Else the ticket lives until the reply; an error's body may hold {"faults": [...]}.
+ * Replies: the objects of core/api/API.md. "logs": body {"offset","next","size","eof"} and the blob. The caller may go away: engine_request_cancel(). */
 struct engine_ticket;
 struct engine_ticket *engine_request(struct engine *e, const struct engine_request *rq, engine_reply_fn reply, void *arg);
 void engine_request_cancel(struct engine *e, struct engine_ticket *t); /* no reply will be called; the act itself goes on */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations on a job: one at a time, stop > ttl > notice > others; a stronger one re-targets the weaker. */
+#include "executor/internal.h"
+
+#include <stdio.h>
+
+void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence, const char *user)
+{
+        txn_decision(t->txn, engine_id(t->engine), job, t->now_wall_us, policy, act, why, evidence, user);
+        json_decref(evidence);
+}
+
+int64_t job_ran_us(const struct engine *e, const struct job *j)
+{
+        int64_t now = now_wall(e);
+
+        return j->ran_us + (j->started_wall_us && now > j->started_wall_us ? now - j->started_wall_us : 0);
+}
+
+static int rank_of(enum op_mode mode, enum job_cause cause)
+{
+        if (mode == OP_NONE)
+                return 0;
+        if (mode == OP_STOP)
+                return 4;
+        if (mode == OP_STOP_SAVE)
+                return 3;
+        return cause == CAUSE_NOTICE ? 2 : 1;
+}
+
+static int not_now(const struct entry *en, const char *verb, struct pd_error *err)
+{
+        return pd_fail(err, PD_E_CONFLICT, "the job is %s, so it cannot be %s", job_state_name((enum job_state)en->job.state), verb);
+}
+
+static json_t *save_body(struct engine *e, const struct entry *en, const char *mode)
+{
+        char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
+
+        (void)e;
+        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "op", "save", "job", id_format(ID_JOB, en->job.id, job), "mode", mode, "checkpoint",
+                id_format(ID_CHECKPOINT, en->job.op_checkpoint, ckp), "cause", job_cause_name((enum job_cause)en->job.op_cause), "deadline_us",
+                (json_int_t)en->live->settings.save_deadline_us);
+}
+
+static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy, const char *why,
+        const char *user)
+{
+        struct job after = en->job;
+        char message[240];
+
+        after.state = JOB_SAVING;
+        after.op_mode = (uint8_t)mode;
+        after.cause = after.op_cause = (uint8_t)cause;
+        after.op_checkpoint = engine_id(t->engine);
+        (void)str_format(message, sizeof message, "is being saved: %s", why);
+        if (!job_change(t, en, after, EVENT_SAVE, &(struct job_doc){ .trouble = "" }, message))
+                return -(int)PD_E_CONFLICT;
+        act_decision(t, en->job.id, policy, mode == OP_SUSPEND ? "suspend" : "stop", why, NULL, user);
+        (void)intent_open(t, INTENT_SAVE, en, en->live->machine, save_body(t->engine, en, mode == OP_SUSPEND ? "suspend" : "stop"));
+        return 0;
+}
+
+int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user,
+        struct pd_error *err)
+{
+        if (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND)
+                return 0; /* it is on its way there */
+        if (en->job.state != JOB_RUNNING || !en->live)
+                return not_now(en, "suspended", err);
+        return save_as(t, en, OP_SUSPEND, cause, policy, why, user);
+}
+
+static int end_queued(struct turn *t, struct entry *en, const char *policy, const char *why, const char *user)
+{
+        struct job after = en->job;
+
+        after.state = JOB_ENDED;
+        after.result = RESULT_STOPPED;
+        after.cause = CAUSE_USER;
+        after.ended_wall_us = after.expire_wall_us = t->now_wall_us;
+        after.ttl_wall_us = 0;
+        if (!job_change(t, en, after, EVENT_STOP, NULL, why))
+                return -(int)PD_E_CONFLICT;
+        act_decision(t, en->job.id, policy, "stop", why, NULL, user);
+        return 0;
+}
+
+int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
+        const char *user, struct pd_error *err)
+{
+        enum op_mode mode = save_first ? OP_STOP_SAVE : OP_STOP;
+        struct job after = en->job;
+        char job[ID_TEXT_MAX];
+
+        if (en->job.state == JOB_ENDED || en->job.state == JOB_ENDING)
+                return 0; /* idempotent */
+        if (en->job.state == JOB_QUEUED || en->job.state == JOB_SUSPENDED)
+                return end_queued(t, en, policy, why, user);
+        if (!en->live)
+                return not_now(en, "stopped", err);
+        if (rank_of((enum op_mode)en->job.op_mode, (enum job_cause)en->job.op_cause) >= rank_of(mode, cause))
+                return 0;
+        if (save_first && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
+                return save_as(t, en, OP_STOP_SAVE, cause, policy, why, user);
+        after.state = JOB_ENDING;
+        after.op_mode = OP_STOP;
+        after.cause = after.op_cause = (uint8_t)cause;
+        if (!job_change(t, en, after, EVENT_STOP, NULL, why))
+                return -(int)PD_E_CONFLICT;
+        act_decision(t, en->job.id, policy, "stop", why, NULL, user);
+        (void)intent_open(t, INTENT_STOP, en, en->live->machine,
+                json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, en->job.id, job), "cause", job_cause_name(cause), "grace_us",
+                        (json_int_t)en->live->settings.stop_grace_us));
+        return 0;
+}
+
+int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err)
+{
+        struct job after = en->job;
+        bool term = en->job.state == JOB_ENDED;
+
+        if (en->job.state != JOB_SUSPENDED && en->job.state != JOB_ENDED) {
+                if (en->job.flags & JOB_FLAG_RESUMED)
+                        return 0; /* asked before, and still on its way */
+                return not_now(en, "resumed", err);
+        }
+        if (id_is_null(en->job.checkpoint) || (term && en->job.expire_wall_us <= t->now_wall_us))
+                return pd_fail(err, PD_E_CONFLICT, "the job has no checkpoint to resume from%s", term ? ": it ended, and what it had is gone" : "");
+        after.state = JOB_QUEUED;
+        after.result = RESULT_NONE;
+        after.cause = CAUSE_NONE;
+        after.flags = (uint8_t)((after.flags & ~JOB_FLAG_FRESH) | JOB_FLAG_RESUMED | (fresh ? JOB_FLAG_FRESH : 0));
+        after.tries = 0;
+        after.next_try_wall_us = 0;
+        if (term) { /* P-02: a new term, running time from 0, same job */
+                after.ran_before_us += after.ran_us;
+                after.ran_us = 0;
+                after.term_wall_us = t->now_wall_us;
+                after.ended_wall_us = 0;
+                after.ttl_wall_us = after.ttl_us == SETTING_OFF ? 0 : t->now_wall_us + after.ttl_us;
+        }
+        if (!job_change(t, en, after, EVENT_RESUME, NULL, "waits for a place, resumed by its user"))
+                return pd_fail(err, PD_E_INTERNAL, "the job cannot be resumed from here");
+        act_decision(t, en->job.id, "user", "resume", fresh ? "asked for, from the beginning" : "asked for", NULL, user);
+        return 0;
+}
+
+/* A job that waits (suspended, or queued by resume) and whose time is over. The checkpoint outlives a clock limit by 7 days. */
+void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why)
+{
+        struct job after = en->job;
+        struct settings s;
+        struct pd_error err;
+        int64_t keep = 7 * USEC_PER_DAY;
+
+        if (job_load_spec(t->engine, after.id, NULL, &s, NULL, NULL, &err) >= 0)
+                keep = s.ttl_keep_us;
+        after.state = JOB_ENDED;
+        after.result = cause == CAUSE_TTL ? RESULT_STOPPED : RESULT_FAILED;
+        after.cause = (uint8_t)cause;
+        after.ended_wall_us = t->now_wall_us;
+        after.ttl_wall_us = 0;
+        after.expire_wall_us = cause == CAUSE_TTL ? t->now_wall_us + keep : t->now_wall_us;
+        after.flags &= (uint8_t)~JOB_FLAG_RESUMED;
+        if (job_change(t, en, after, cause == CAUSE_TTL ? EVENT_TTL : EVENT_EXPIRE, NULL, why))
+                act_decision(t, en->job.id, "ttl", cause == CAUSE_TTL ? "stop" : "expire", why, NULL, NULL);
+}

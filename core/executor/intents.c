@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Write intent, call, write result. Each kind of outside act has one row here: where it goes and what its answer means. */
+#include "executor/internal.h"
+
+#include "base/log.h"
+
+#ifdef PORTALD_TEST_HOOKS
+#include <signal.h>
+#include <stdio.h>
+
+/* PORTALD_HOLD="save:after_commit" stops the daemon (SIGSTOP) there, once, so that a test can kill it from outside. */
+void intent_hook(enum intent_kind kind, const char *stage)
+{
+        const char *want = getenv("PORTALD_HOLD");
+        char here[64];
+
+        (void)str_format(here, sizeof here, "%s:%s", intent_kind_name(kind), stage);
+        if (!want || !streq(want, here))
+                return;
+        (void)fprintf(stderr, "portald: held at %s\n", here);
+        (void)fflush(stderr);
+        (void)unsetenv("PORTALD_HOLD");
+        (void)raise(SIGSTOP);
+}
+#else
+void intent_hook(enum intent_kind kind, const char *stage)
+{
+        (void)kind;
+        (void)stage;
+}
+#endif
+
+static void on_answer(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n);
+
+/* --- what an answer means --- */
+static struct entry *op_entry(const struct op *op)
+{
+        struct entry *en = id_is_null(op->intent.job) ? NULL : jobs_find(op->engine, op->intent.job);
+
+        return en && en->job.generation == op->intent.generation ? en : NULL;
+}
+
+static void placement_answer(struct turn *t, struct op *op, const json_t *answer)
+{
+        (void)t;
+        (void)op;
+        (void)answer; /* what it says comes by observe_placement() right after: see on_answer() */
+}
+
+static void start_refused(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        struct entry *en = op_entry(op);
+
+        if (en && (en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING || en->job.state == JOB_ENDING))
+                start_failed(t, en, err);
+}
+
+/* The runner would not even begin: the job runs on, as after a refused save. */
+static void save_refused(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        struct entry *en = op_entry(op);
+        struct job after;
+        char message[320];
+
+        if (!en || en->job.state != JOB_SAVING)
+                return;
+        after = en->job;
+        after.state = JOB_RUNNING;
+        after.cause = CAUSE_NONE;
+        after.op_mode = OP_NONE;
+        after.op_cause = CAUSE_NONE;
+        (void)str_format(message, sizeof message, "not saved: %s; it runs on", err->text);
+        (void)job_change(t, en, after, EVENT_REFUSED, NULL, message);
+}
+
+static void ignored_error(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        (void)t;
+        log_warning("%s: %s", intent_kind_name(op->intent.kind), err->text);
+}
+
+static void launch_answer(struct turn *t, struct op *op, const json_t *answer)
+{
+        machine_launched(t, op, json_array_get(json_object_get(answer, "items"), 0));
+}
+
+static const struct {
+        bool provider;          /* to the connection's plugin, else to the machine's runner */
+        void (*good)(struct turn *t, struct op *op, const json_t *answer);
+        void (*bad)(struct turn *t, struct op *op, const struct pd_error *err);
+} rows[] = {
+        [INTENT_LAUNCH] = { true, launch_answer, machine_launch_failed },
+        [INTENT_START] = { false, placement_answer, start_refused },
+        [INTENT_SAVE] = { false, placement_answer, save_refused },
+        [INTENT_STOP] = { false, placement_answer, ignored_error },
+        [INTENT_RELEASE] = { false, placement_answer, ignored_error },
+        [INTENT_LEASE] = { false, lease_read_back, ignored_error },
+        [INTENT_ORDERS] = { false, placement_answer, ignored_error },
+        [INTENT_NOTICE] = { false, placement_answer, ignored_error },
+        [INTENT_DROP] = { false, placement_answer, ignored_error },
+        [INTENT_FORGET] = { false, placement_answer, ignored_error },
+        [INTENT_TERMINATE] = { true, placement_answer, ignored_error },
+};
+static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
+
+/* --- sending --- */
+static const char *const slots[INTENT_N] = { [INTENT_LAUNCH] = "launch", [INTENT_TERMINATE] = "terminate" };
+
+static int send_to_plugin(struct op *op, struct pd_error *err)
+{
+        const char *name = js_str(op->body, "connection", "");
+        char token[ID_TEXT_MAX];
+
+        vec_foreach(c, &op->engine->connections) {
+                if (!streq((*c)->name, name) || !(*c)->plugin)
+                        continue;
+                return op->engine->env->ops->plugin_call((*c)->plugin, slots[op->intent.kind], json_object_get(op->body, "args"),
+                        id_format(ID_INTENT, op->intent.id, token), PLUGIN_TIMEOUT_US, on_answer, op, err);
+        }
+        return pd_fail(err, PD_E_TRANSIENT, "connection \"%s\" is not open", name);
+}
+
+static int send_to_runner(struct op *op, struct pd_error *err)
+{
+        struct mach *m = machine_find(op->engine, op->intent.machine);
+
+        if (!m || !m->stream || !m->up)
+                return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
+        return op->engine->env->ops->stream_request(
+                m->stream, op->intent.generation, op->body, REQUEST_TIMEOUT_US, on_answer, op, err);
+}
+
+static void send_op(struct op *op)
+{
+        struct pd_error err;
+        int r;
+
+        if (op->sent)
+                return;
+        r = rows[op->intent.kind].provider ? send_to_plugin(op, &err) : send_to_runner(op, &err);
+        op->sent = r >= 0;
+        op->replay = r < 0; /* goes out when the way is there again */
+}
+
+static void op_free(struct op *op)
+{
+        json_decref(op->body);
+        free(op);
+}
+
+static void op_unlink(struct op *op)
+{
+        if (op->prev)
+                op->prev->next = op->next;
+        else
+                op->engine->ops = op->next;
+        if (op->next)
+                op->next->prev = op->prev;
+}
+
+static struct op *op_link(struct engine *e, const struct intent *i, json_t *body)
+{
+        struct op *op = calloc(1, sizeof *op);
+
+        if (!op || !body) {
+                json_decref(body);
+                free(op);
+                e->broken = true;
+                log_error("no memory for an intent");
+                return NULL;
+        }
+        *op = (struct op){ .engine = e, .intent = *i, .body = body, .next = e->ops };
+        op->intent.body = NULL;
+        if (e->ops)
+                e->ops->prev = op;
+        e->ops = op;
+        return op;
+}
+
+struct send_note {
+        struct id id;
+};
+
+static void send_after(struct engine *e, void *arg)
+{
+        struct send_note *n = arg;
+
+        for (struct op *op = e->ops; op; op = op->next)
+                if (id_equal(op->intent.id, n->id)) {
+                        intent_hook(op->intent.kind, "after_commit");
+                        send_op(op);
+                        break;
+                }
+        free(n);
+}
+
+struct op *intent_open(struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body)
+{
+        struct engine *e = t->engine;
+        pd_cleanup(freep) char *text = body ? js_dump(body) : NULL;
+        struct send_note *note = malloc(sizeof *note);
+        struct intent i = { .id = engine_id(e), .kind = (uint8_t)kind, .opened_wall_us = t->now_wall_us, .body = text };
+        struct op *op;
+
+        if (en) {
+                i.job = en->job.id;
+                i.generation = en->job.generation;
+        }
+        if (m)
+                i.machine = m->rec.id;
+        op = text && note ? op_link(e, &i, body) : NULL;
+        if (!op) {
+                free(note);
+                return NULL;
+        }
+        intent_hook(kind, "before_commit");
+        txn_intent_open(t->txn, &i);
+        note->id = i.id;
+        turn_after(t, send_after, free, note);
+        return op;
+}
+
+struct result_note {
+        uint8_t kind;
+};
+
+static void hook_after_result(struct engine *e, void *arg)
+{
+        struct result_note *n = arg;
+
+        (void)e;
+        intent_hook(n->kind, "after_result");
+        free(n);
+}
+
+void intent_close(struct turn *t, struct op *op, const char *outcome)
+{
+        struct result_note *n = malloc(sizeof *n);
+
+        txn_intent_close(t->txn, op->intent.id, outcome, t->now_wall_us);
+        if (n) {
+                n->kind = op->intent.kind;
+                turn_after(t, hook_after_result, free, n);
+        }
+        op_unlink(op);
+        op_free(op);
+}
+
+/* No answer, or one that says nothing about the outcome: the intent stays open and is sent again once its machine has been listed. Runner
+ * requests are idempotent by what they say and provider calls carry the token, so that this is one act all the same. */
+static bool outcome_unknown(const struct pd_error *err)
+{
+        return err->code == PD_E_UNKNOWN_OUTCOME || err->code == PD_E_DEADLINE || err->code == PD_E_CANCELLED ||
+                err->code == PD_E_CRASHED || err->code == PD_E_TRANSIENT;
+}
+
+static void on_answer(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct op *op = arg;
+        struct engine *e = op->engine;
+        struct mach *m = machine_find(e, op->intent.machine);
+        js_owned *with_items = NULL, *placement = NULL;
+        struct turn *t;
+        char outcome[320];
+
+        (void)blob;
+        (void)n;
+        op->sent = false;
+        if (e->stopping)
+                return;
+        if (err && outcome_unknown(err)) {
+                op->replay = true;
+                return;
+        }
+        intent_hook(op->intent.kind, "after_call");
+        t = turn_new(e);
+        if (!t)
+                return;
+        if (err) {
+                (void)str_format(outcome, sizeof outcome, "%s: %s", str_or(pd_code_name(err->code), "?"), err->text);
+                rows[op->intent.kind].bad(t, op, err);
+        } else {
+                with_items = json_pack("{s:O?,s:O?}", "answer", answer, "items", items);
+                (void)str_format(outcome, sizeof outcome, "ok");
+                rows[op->intent.kind].good(t, op, rows[op->intent.kind].provider ? with_items : answer);
+                placement = json_incref(json_object_get(answer, "placement"));
+        }
+        intent_close(t, op, outcome);
+        turn_end(t);
+        if (placement && m)
+                observe_placement(e, m, placement);
+}
+
+struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job)
+{
+        for (struct op *op = e->ops; op; op = op->next)
+                if (op->intent.kind == kind && id_equal(op->intent.job, job))
+                        return op;
+        return NULL;
+}
+
+void intent_replay(struct engine *e, struct mach *m)
+{
+        for (struct op *op = e->ops; op; op = op->next) {
+                bool here = m ? id_equal(op->intent.machine, m->rec.id) : rows[op->intent.kind].provider;
+
+                if (op->replay && !op->sent && here)
+                        send_op(op);
+        }
+}
+
+int intent_load(struct engine *e, const struct intent *i)
+{
+        json_t *body = NULL;
+        struct pd_error err;
+        struct op *op;
+
+        if (js_parse(i->body, strlen(i->body), &body, &err) < 0) {
+                log_error("an open intent in the store cannot be read: %s", err.text);
+                return -PD_E_CORRUPT;
+        }
+        op = op_link(e, i, body);
+        if (!op)
+                return -PD_E_NOMEM;
+        op->replay = true;
+        return 0;
+}
+
+void intents_free(struct engine *e)
+{
+        while (e->ops) {
+                struct op *op = e->ops;
+
+                e->ops = op->next;
+                op_free(op);
+        }
+}

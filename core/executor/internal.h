@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the engine's own files share. One struct engine owns all of it; nothing here is seen outside of core/executor.
+ *
+ * The path of an event: turn_new() -> job_change(), intent_open(), decide_*() ... -> turn_end(). Everything that a turn changed is one store
+ * transaction; what it wants to send or answer (struct effect) runs when that transaction is on disk. */
+#ifndef EXECUTOR_INTERNAL_H
+#define EXECUTOR_INTERNAL_H
+
+#include <portald/provider.h>
+
+#include "base/id.h"
+#include "base/vec.h"
+#include "executor/engine.h"
+#include "policy/policy.h"
+#include "spec/spec.h"
+
+#define REQUEST_TIMEOUT_US (30 * USEC_PER_SEC)   /* an answer of a runner to a thing it only has to note down */
+#define PLUGIN_TIMEOUT_US (60 * USEC_PER_SEC)
+#define OFFERS_EVERY_US (10 * USEC_PER_MIN)
+#define RETRY_FIRST_US (10 * USEC_PER_MIN)       /* P-25: a refused save, doubling to ... */
+#define RETRY_MAX_US USEC_PER_HOUR
+#define PLACE_RETRY_US (10 * USEC_PER_SEC)       /* a failed placement, doubling to ... */
+#define PLACE_RETRY_MAX_US (10 * USEC_PER_MIN)
+#define REVIEW_MAX_US USEC_PER_HOUR              /* a clock may step: no deadline is trusted for longer unseen */
+#define SAMPLES 40
+
+struct connection;
+struct mach;
+
+/* One reading of a running job, thinned so that SAMPLES of them span the idle window. */
+struct sample {
+        int64_t at_wall_us;
+        int64_t cpu_us;
+};
+
+/* A stretch of checks that all said the same: one row in explain instead of one a check. */
+struct stretch {
+        const char *policy;
+        char why[96];
+        int64_t first_wall_us, last_wall_us, count, written_wall_us;
+};
+
+/* What only a job with a machine has. */
+struct live {
+        struct mach *machine;
+        struct settings settings;
+        char name[65];
+        bool pinned;
+        uint64_t seq;                    /* newest placement state seen            */
+        bool seen;                       /* its runner has shown it since our start */
+        int32_t pid;
+        int64_t container_wall_us;       /* 0 = no container yet                   */
+        struct sample samples[SAMPLES];
+        size_t samples_n;
+        int64_t cpu_us, memory_bytes, memory_peak_bytes, measured_wall_us; /* -1 = not measured */
+        int64_t progress_seq, log_bytes;
+        int64_t progress_wall_us;        /* -1 = nothing seen since the container's start or ours */
+        bool ever_reported;
+        char progress[65];
+        struct stretch stretches[POLICY_N];
+        struct policy_decision last[POLICY_N];
+        uint32_t refusals;
+        enum job_cause refused_cause;
+};
+
+struct entry {
+        struct job job;
+        struct live *live;       /* NULL = no machine */
+        int64_t due_boot_us;     /* next look at it; INT64_MAX = none */
+        size_t heap_at;          /* its place in the heap of due times + 1; 0 = not in it */
+        struct entry *queue_next, *queue_prev; /* jobs that wait for a place, oldest first */
+        bool queued;
+};
+
+struct op { /* an open intent */
+        struct op *next, *prev;
+        struct engine *engine;
+        struct intent intent;
+        json_t *body;
+        bool sent;               /* its call is under way */
+        bool replay;             /* from before our start, or its outcome is unknown: to be sent once its machine has been listed */
+};
+
+enum conn_state { CONN_DOWN, CONN_RECONCILING, CONN_READY };
+
+struct connection {
+        struct engine *engine;
+        char name[49], provider[49];
+        struct env_plugin *plugin;
+        struct pd_provider_caps caps;
+        json_t *offers;          /* as host.h gives pd_offer */
+        int64_t offers_wall_us;
+        enum conn_state state;
+        char why[256];
+        bool removed;
+        struct env_timer *retry;
+        int64_t retry_us;
+        json_t *options;
+        char plugin_path[512];
+        bool in_process;
+};
+
+struct mach {
+        struct machine rec;
+        struct connection *conn; /* NULL: its connection is not in the site any more */
+        struct engine *engine;
+        struct env_stream *stream;
+        bool up;                 /* hello and list are done */
+        char why[256];
+        json_t *caps;            /* hello's, NULL before the first */
+        char boot_id[40];
+        int64_t renewed_wall_us; /* lease last read back */
+        uint64_t session;        /* counts ups: an answer of an older session is ignored */
+};
+
+struct waiter { /* an API request that wants the outcome of an act */
+        struct waiter *next;
+        struct engine_ticket *ticket;
+        struct id job;
+        bool (*settled)(const struct entry *en, const struct job *j);
+};
+
+struct engine_ticket {
+        struct engine *engine;
+        engine_reply_fn reply;   /* NULL = the asker has gone */
+        void *arg;
+        struct engine_actor actor;
+        char *user;
+        struct id job;
+        struct env_timer *timer; /* of a wait */
+        bool *freed;             /* set when it is answered before engine_request() returns */
+        json_t *hold;            /* what a verb keeps across its callbacks */
+};
+
+struct engine_watch {
+        struct engine_watch *next;
+        struct engine *engine;
+        engine_watch_fn fn;
+        void *arg;
+};
+
+struct pending_key { /* an idempotency key that is not on disk yet */
+        struct pending_key *next;
+        uint32_t uid;
+        char key[65], digest[65];
+        struct id job;
+};
+
+struct engine {
+        struct env *env;
+        const struct engine_site *site;
+        struct entry **slots;    /* open addressing by id */
+        size_t slots_n, entries_n;
+        VEC(struct entry *) heap;
+        struct entry *queue_first, *queue_last;
+        size_t queue_n;
+        struct op *ops;
+        VEC(struct connection *) connections;
+        VEC(struct mach *) machines;
+        struct env_timer *tick;  /* the one timer of all jobs */
+        struct env_timer *lease_timer;
+        struct env_timer *place_timer;
+        struct engine_watch *watches;
+        struct waiter *waiters;
+        struct pending_key *keys;
+        int64_t started_wall_us;
+        bool stopping, broken, place_wanted;
+};
+
+/* --- turn.c: one event, one transaction --- */
+struct turn {
+        struct engine *engine;
+        struct txn *txn;
+        struct effect *first, *last;
+        int64_t now_wall_us;
+};
+struct turn *turn_new(struct engine *e);
+/* Runs fn(engine, arg) once the turn is on disk; drop(arg) instead when it never will be (NULL: nothing to free). */
+void turn_after(struct turn *t, void (*fn)(struct engine *e, void *arg), void (*drop)(void *arg), void *arg);
+void turn_end(struct turn *t);
+
+/* --- jobs.c: the hot table, the heap of due times, the queue --- */
+struct entry *jobs_add(struct engine *e, const struct job *j); /* NULL = no memory */
+struct entry *jobs_find(const struct engine *e, struct id id);
+void jobs_remove(struct engine *e, struct entry *en);
+void jobs_free(struct engine *e);
+void jobs_due(struct engine *e, struct entry *en, int64_t due_boot_us);
+void jobs_due_wall(struct engine *e, struct entry *en, int64_t due_wall_us);
+struct entry *jobs_next_due(struct engine *e, int64_t now_boot_us); /* and takes it out of the heap */
+void jobs_arm(struct engine *e);
+void jobs_queue(struct engine *e, struct entry *en, bool queued);
+/* A change of a job: checked against life.h (an edge that is not there is logged and refused: false), recorded, told to watchers and waiters. */
+bool job_change(struct turn *t, struct entry *en, struct job after, enum job_event event, const struct job_doc *doc,
+        const char *message);
+/* The same without an edge (a counter, an operation's fields). */
+void job_touch(struct turn *t, struct entry *en, struct job after, const struct job_doc *doc);
+struct live *live_new(struct entry *en, struct mach *m);
+void live_free(struct entry *en);
+/* Spec and settings as the store has them. */
+int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings, json_t **ret_doc,
+        json_t **ret_origins, struct pd_error *err);
+
+/* --- intents.c --- */
+/* The one function that writes intents. body is given. The call goes out when the turn is on disk. */
+struct op *intent_open(struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body);
+void intent_close(struct turn *t, struct op *op, const char *outcome);
+struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job);
+void intent_replay(struct engine *e, struct mach *m);  /* sends what is open for a machine whose stream came up */
+int intent_load(struct engine *e, const struct intent *i);
+void intents_free(struct engine *e);
+/* A stop that the kill tests use; nothing without PORTALD_TEST_HOOKS. */
+void intent_hook(enum intent_kind kind, const char *stage);
+
+/* --- machines.c: connections, machines, streams, leases --- */
+int connections_start(struct engine *e, struct pd_error *err);
+void connections_free(struct engine *e);
+int machine_load(struct engine *e, const struct machine *rec);
+struct mach *machine_find(const struct engine *e, struct id id);
+struct mach *machine_of_offer(const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
+void machine_launched(struct turn *t, struct op *op, const json_t *item);
+void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
+void machine_free_room(const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus);
+void machine_offer_name(const struct mach *m, char *buf, size_t n);
+void leases_review(struct engine *e);
+void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
+
+/* --- observe.c: what a runner says about a placement --- */
+void observe_placement(struct engine *e, struct mach *m, const json_t *placement);
+void observe_missing(struct engine *e, struct mach *m, const json_t *placements); /* jobs that should be there and are not */
+void observe_measures(struct engine *e, struct mach *m, const json_t *event);
+void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
+
+/* --- place.c --- */
+int place_start(struct engine *e, struct pd_error *err);
+void place_soon(struct engine *e);   /* the queue is looked at once this loop turn is over */
+json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
+void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n);
+json_t *order_orders(struct turn *t, const struct entry *en, const struct settings *s, const struct mach *m);
+
+/* --- check.c --- */
+void check_due(struct engine *e);
+void check_job(struct engine *e, struct entry *en);
+void check_flush(struct turn *t, struct entry *en); /* stretches of inaction go to the store */
+void check_now(struct engine *e, struct entry *en, struct policy_decision all[POLICY_N], int *ret_acting);
+
+/* --- act.c: operations, by policy or by a user --- */
+/* user NULL = portald. 0, or the sentence why it cannot be now. */
+int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user,
+        struct pd_error *err);
+int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
+        const char *user, struct pd_error *err);
+int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err);
+void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why);
+void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
+        const char *user);
+int64_t job_ran_us(const struct engine *e, const struct job *j);
+
+/* --- render.c: the API's objects --- */
+json_t *render_job(struct engine *e, const struct job *j, const json_t *doc);
+json_t *render_job_by_id(struct engine *e, struct id id, struct pd_error *err);
+json_t *render_machine(struct engine *e, const struct mach *m);
+void watch_notify(struct engine *e, struct id job);
+
+/* --- request.c --- */
+void ticket_reply(struct engine_ticket *t, const struct pd_error *err, json_t *body);
+void waiters_check(struct engine *e, struct id job);
+
+static inline int64_t now_wall(const struct engine *e)
+{
+        return e->env->ops->now_wall_us(e->env);
+}
+static inline int64_t now_boot(const struct engine *e)
+{
+        return e->env->ops->now_boot_us(e->env);
+}
+struct id engine_id(struct engine *e);
+
+#endif

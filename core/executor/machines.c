@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections and their machines: opened, listed, reached, kept under a lease. Until a connection has been reconciled nothing is created,
+ * ended or moved there. */
+#include "executor/internal.h"
+
+#include "base/log.h"
+
+#define RETRY_FIRST_CONN_US (2 * USEC_PER_SEC)
+#define RETRY_MAX_CONN_US (5 * USEC_PER_MIN)
+
+static void connection_ask_caps(struct connection *c);
+static void machine_open_stream(struct mach *m);
+
+/* --- finding --- */
+struct mach *machine_find(const struct engine *e, struct id id)
+{
+        vec_foreach(m, &e->machines) if (id_equal((*m)->rec.id, id)) return *m;
+        return NULL;
+}
+
+struct mach *machine_of_offer(
+        const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market)
+{
+        vec_foreach(m, &e->machines)
+        {
+                const struct machine *r = &(*m)->rec;
+
+                if ((*m)->conn == c && r->state != PD_MACHINE_GONE && streq(r->zone, zone) && streq(r->type, type) &&
+                        r->market == market)
+                        return *m;
+        }
+        return NULL;
+}
+
+static struct connection *connection_find(const struct engine *e, const char *name)
+{
+        vec_foreach(c, &e->connections) if (streq((*c)->name, name)) return *c;
+        return NULL;
+}
+
+void machine_offer_name(const struct mach *m, char *buf, size_t n)
+{
+        (void)str_format(buf, n, "%s/%s/%s%s", m->rec.connection, m->rec.zone, m->rec.type,
+                m->rec.market == PD_MARKET_SPOT ? "/spot" : "");
+}
+
+void machine_free_room(
+        const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus)
+{
+        int64_t cpu = js_int(m->caps, "cpu_milli", 0), memory = js_int(m->caps, "memory_bytes", 0), gpus = js_int(m->caps, "gpus", 0);
+
+        for (size_t i = 0; i < e->slots_n; i++) {
+                const struct entry *en = e->slots[i];
+
+                if (!en || !en->live || en->live->machine != m)
+                        continue;
+                cpu -= en->job.cpu_milli;
+                memory -= (int64_t)en->job.memory_bytes;
+                gpus -= en->job.gpus;
+        }
+        *ret_cpu_milli = cpu;
+        *ret_memory = memory;
+        *ret_gpus = gpus;
+}
+
+/* --- machines as records --- */
+static struct mach *machine_add(struct engine *e, const struct machine *rec)
+{
+        struct mach *m = calloc(1, sizeof *m);
+
+        if (!m || !vec_push(&e->machines, m)) {
+                free(m);
+                return NULL;
+        }
+        m->engine = e;
+        m->rec = *rec;
+        m->conn = connection_find(e, rec->connection);
+        (void)str_format(m->why, sizeof m->why, "not reached yet");
+        return m;
+}
+
+int machine_load(struct engine *e, const struct machine *rec)
+{
+        return machine_add(e, rec) ? 0 : -PD_E_NOMEM;
+}
+
+static void copy_text(char *buf, size_t n, const json_t *o, const char *key)
+{
+        (void)str_format(buf, n, "%s", js_str(o, key, ""));
+}
+
+static const json_t *offer_find(const struct connection *c, const char *zone, const char *type, int64_t market)
+{
+        size_t i;
+        json_t *o;
+
+        json_array_foreach(c->offers, i, o) if (streq(js_str(o, "zone", ""), zone) && streq(js_str(o, "type", ""), type) &&
+                js_int(o, "market", 0) == market) return o;
+        return NULL;
+}
+
+static void fill_price(struct mach *m)
+{
+        const json_t *o = m->conn ? offer_find(m->conn, m->rec.zone, m->rec.type, m->rec.market) : NULL;
+
+        if (!o)
+                return;
+        m->rec.price_nano_hour = js_int(o, "price_nano_hour", 0);
+        copy_text(m->rec.currency, sizeof m->rec.currency, o, "currency");
+}
+
+void machine_launched(struct turn *t, struct op *op, const json_t *item)
+{
+        struct engine *e = t->engine;
+        struct connection *c = connection_find(e, js_str(op->body, "connection", ""));
+        struct machine rec = { .state = (uint8_t)js_int(item, "state", PD_MACHINE_RUNNING),
+                .created_wall_us = t->now_wall_us };
+        struct mach *m;
+
+        if (!c || !item) {
+                log_error("a launch was answered without a machine");
+                return;
+        }
+        rec.id = op->intent.id; /* one launch, one machine: the same token gives the same id after a crash, too */
+        rec.market = (uint8_t)js_int(item, "market", PD_MARKET_ON_DEMAND);
+        rec.lease = (uint8_t)c->caps.lease;
+        rec.own = (c->caps.flags & PD_CAP_OWN_MACHINES) != 0;
+        rec.stop_sure_wall_us = js_int(item, "stop_wall_us", 0);
+        copy_text(rec.connection, sizeof rec.connection, op->body, "connection");
+        copy_text(rec.zone, sizeof rec.zone, item, "zone");
+        copy_text(rec.type, sizeof rec.type, item, "type");
+        copy_text(rec.provider_id, sizeof rec.provider_id, item, "id");
+        copy_text(rec.endpoint, sizeof rec.endpoint, item, "endpoint");
+        (void)id_format(ID_INTENT, op->intent.id, rec.token);
+        m = machine_find(e, rec.id);
+        if (!m)
+                m = machine_add(e, &rec);
+        if (!m) {
+                log_error("no memory for a machine");
+                return;
+        }
+        fill_price(m);
+        txn_machine(t->txn, &m->rec);
+        c->state = CONN_READY;
+        c->why[0] = '\0';
+        machine_open_stream(m);
+}
+
+static void connection_down(struct connection *c, const char *why)
+{
+        struct engine *e = c->engine;
+
+        if (!streq(c->why, why))
+                log_warning("connection %s: %s", c->name, why);
+        c->state = CONN_DOWN;
+        (void)str_format(c->why, sizeof c->why, "%s", why);
+        c->retry_us = c->retry_us ? c->retry_us * 2 : RETRY_FIRST_CONN_US;
+        if (c->retry_us > RETRY_MAX_CONN_US)
+                c->retry_us = RETRY_MAX_CONN_US;
+        e->env->ops->timer_set(c->retry, now_boot(e) + c->retry_us);
+}
+
+void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        struct connection *c = connection_find(t->engine, js_str(op->body, "connection", ""));
+
+        if (c)
+                connection_down(c, err->text);
+}
+
+/* --- reconciling a connection: caps, offers, what we own there --- */
+static bool gone_away(const struct connection *c)
+{
+        return c->engine->stopping || c->removed;
+}
+
+/* Own machines are there before us: they are lent once, and then found again in the store. */
+static void lend_own(struct connection *c)
+{
+        struct engine *e = c->engine;
+        struct turn *t;
+        size_t i;
+        json_t *o;
+
+        for (struct op *op = e->ops; op; op = op->next)
+                if (op->intent.kind == INTENT_LAUNCH && streq(js_str(op->body, "connection", ""), c->name))
+                        return; /* one is open already: it is replayed */
+        t = turn_new(e);
+        if (!t)
+                return;
+        json_array_foreach(c->offers, i, o)
+        {
+                uint8_t market = (uint8_t)js_int(o, "market", PD_MARKET_ON_DEMAND);
+
+                if (machine_of_offer(e, c, js_str(o, "zone", ""), js_str(o, "type", ""), market))
+                        continue;
+                (void)intent_open(t, INTENT_LAUNCH, NULL, NULL,
+                        json_pack("{s:s,s:{s:s,s:s,s:i,s:{s:s}}}", "connection", c->name, "args", "zone", js_str(o, "zone", ""),
+                                "type", js_str(o, "type", ""), "market", market, "tags", "portald-installation",
+                                store_installation(e->env->store)));
+        }
+        turn_end(t);
+}
+
+static void connection_reconciled(struct connection *c)
+{
+        struct engine *e = c->engine;
+
+        c->retry_us = 0;
+        c->state = CONN_READY;
+        c->why[0] = '\0';
+        vec_foreach(m, &e->machines) if ((*m)->conn == c)
+        {
+                fill_price(*m);
+                if (!(*m)->stream)
+                        machine_open_stream(*m);
+        }
+        intent_replay(e, NULL);
+        if (c->caps.flags & PD_CAP_OWN_MACHINES)
+                lend_own(c);
+        e->env->ops->timer_set(c->retry, now_boot(e) + OFFERS_EVERY_US);
+        place_soon(e);
+}
+
+/* What carries our tag there and is not in the store is said, not ended: law 9 is proven with the first provider that rents. */
+static void on_owned(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct connection *c = arg;
+
+        (void)answer;
+        (void)blob;
+        (void)n;
+        if (gone_away(c))
+                return;
+        if (err) {
+                connection_down(c, err->text);
+                return;
+        }
+        size_t i;
+        json_t *item;
+        json_array_foreach(items, i, item)
+        {
+                bool known = false;
+
+                vec_foreach(m, &c->engine->machines) known |= (*m)->conn == c && streq((*m)->rec.provider_id, js_str(item, "id", ""));
+                if (!known && !(c->caps.flags & PD_CAP_OWN_MACHINES))
+                        log_warning("connection %s: machine %s carries our tag and is not in the store: left alone", c->name,
+                                js_str(item, "id", ""));
+        }
+        connection_reconciled(c);
+}
+
+static void on_offers(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct connection *c = arg;
+        struct engine *e = c->engine;
+        struct pd_error why;
+        js_owned *args = NULL;
+
+        (void)answer;
+        (void)blob;
+        (void)n;
+        if (gone_away(c))
+                return;
+        if (err) {
+                connection_down(c, err->text);
+                return;
+        }
+        json_decref(c->offers);
+        c->offers = json_incref((json_t *)(uintptr_t)items);
+        c->offers_wall_us = now_wall(e);
+        args = json_pack("{s:{s:s}}", "expect_tags", "portald-installation", store_installation(e->env->store));
+        if (e->env->ops->plugin_call(c->plugin, "list_owned", args, NULL, PLUGIN_TIMEOUT_US, on_owned, c, &why) < 0)
+                connection_down(c, why.text);
+}
+
+static void on_caps(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct connection *c = arg;
+        const json_t *ret = json_object_get(answer, "ret");
+        struct pd_error why;
+
+        (void)items;
+        (void)blob;
+        (void)n;
+        if (gone_away(c))
+                return;
+        if (err) {
+                connection_down(c, err->text);
+                return;
+        }
+        c->caps.flags = (uint32_t)js_int(ret, "flags", 0);
+        c->caps.lease = (enum pd_lease_kind)js_int(ret, "lease", 0);
+        c->caps.stream = (enum pd_stream_kind)js_int(ret, "stream", 0);
+        c->caps.settle_us = js_int(ret, "settle_us", 0);
+        c->caps.stop_lag_us = js_int(ret, "stop_lag_us", 0);
+        c->caps.billing_step_us = js_int(ret, "billing_step_us", 0);
+        c->caps.minimum_billing_us = js_int(ret, "minimum_billing_us", 0);
+        if (c->engine->env->ops->plugin_call(c->plugin, "offers", NULL, NULL, PLUGIN_TIMEOUT_US, on_offers, c, &why) < 0)
+                connection_down(c, why.text);
+}
+
+static void connection_ask_caps(struct connection *c)
+{
+        struct engine *e = c->engine;
+        struct pd_error err;
+
+        if (c->state != CONN_READY)
+                c->state = CONN_RECONCILING;
+        if (!c->plugin && e->env->ops->plugin_open(e->env, c->name, c->plugin_path, PD_KIND_PROVIDER, c->options, c->in_process,
+                                  &c->plugin, &err) < 0) {
+                connection_down(c, err.text);
+                return;
+        }
+        if (e->env->ops->plugin_call(c->plugin, "caps", NULL, NULL, PLUGIN_TIMEOUT_US, on_caps, c, &err) < 0)
+                connection_down(c, err.text);
+}
+
+static void on_retry(void *arg)
+{
+        struct connection *c = arg;
+
+        if (!gone_away(c))
+                connection_ask_caps(c);
+}
+
+static void connection_free(struct connection *c)
+{
+        struct engine *e = c->engine;
+
+        c->removed = true;
+        if (c->plugin)
+                e->env->ops->plugin_close(c->plugin);
+        if (c->retry)
+                e->env->ops->timer_free(c->retry);
+        json_decref(c->offers);
+        json_decref(c->options);
+        free(c);
+}
+
+static struct connection *connection_new(struct engine *e, const struct engine_connection *from, struct pd_error *err)
+{
+        struct connection *c = calloc(1, sizeof *c);
+
+        if (!c) {
+                (void)pd_fail(err, PD_E_NOMEM, "connection %s", from->name);
+                return NULL;
+        }
+        c->engine = e;
+        (void)str_format(c->name, sizeof c->name, "%s", from->name);
+        (void)str_format(c->provider, sizeof c->provider, "%s", from->provider);
+        (void)str_format(c->plugin_path, sizeof c->plugin_path, "%s", from->plugin);
+        c->options = from->options ? json_deep_copy(from->options) : json_object();
+        c->in_process = from->in_process;
+        (void)str_format(c->why, sizeof c->why, "not asked yet");
+        if (e->env->ops->timer_new(e->env, &c->retry, on_retry, c, err) < 0 || !vec_push(&e->connections, c)) {
+                connection_free(c);
+                return NULL;
+        }
+        return c;
+}
+
+static bool same_connection(const struct connection *c, const struct engine_connection *n)
+{
+        return streq(c->provider, n->provider) && streq(c->plugin_path, n->plugin) && c->in_process == n->in_process &&
+                json_equal(c->options, n->options ? (json_t *)(uintptr_t)n->options : json_object());
+}
+
+static const struct engine_connection *wanted(const struct engine *e, const char *name)
+{
+        for (size_t i = 0; i < e->site->connections_n; i++)
+                if (streq(e->site->connections[i].name, name))
+                        return &e->site->connections[i];
+        return NULL;
+}
+
+static void drop_connection(struct engine *e, size_t i)
+{
+        struct connection *c = e->connections.at[i];
+
+        vec_foreach(m, &e->machines) if ((*m)->conn == c)
+        {
+                (*m)->conn = NULL;
+        }
+        vec_swap_remove(&e->connections, i);
+        connection_free(c);
+}
+
+/* Brings the connections to what the site says: used at start and at each reload. Machines keep their streams. */
+int connections_start(struct engine *e, struct pd_error *err)
+{
+        for (size_t i = e->connections.n; i-- > 0;) {
+                const struct engine_connection *n = wanted(e, e->connections.at[i]->name);
+
+                if (!n || !same_connection(e->connections.at[i], n))
+                        drop_connection(e, i);
+        }
+        for (size_t i = 0; i < e->site->connections_n; i++) {
+                struct connection *c = connection_find(e, e->site->connections[i].name);
+
+                if (c)
+                        continue;
+                c = connection_new(e, &e->site->connections[i], err);
+                if (!c)
+                        return -(int)PD_E_NOMEM;
+                vec_foreach(m, &e->machines) if (streq((*m)->rec.connection, c->name))
+                {
+                        (*m)->conn = c;
+                        machine_open_stream(*m);
+                }
+                connection_ask_caps(c);
+        }
+        return 0;
+}
+
+void connections_free(struct engine *e)
+{
+        vec_foreach(m, &e->machines)
+        {
+                if ((*m)->stream)
+                        e->env->ops->stream_close((*m)->stream);
+                json_decref((*m)->caps);
+                free(*m);
+        }
+        vec_free(&e->machines);
+        vec_foreach(c, &e->connections) connection_free(*c);
+        vec_free(&e->connections);
+}
+
+/* --- streams --- */
+static void mach_why(struct mach *m, const char *why)
+{
+        if (!streq(m->why, why) && *why)
+                log_info("machine %s/%s: %s", m->rec.connection, m->rec.zone, why);
+        (void)str_format(m->why, sizeof m->why, "%s", why);
+}
+
+static void on_list(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct mach *m = arg;
+        const json_t *placements = json_object_get(answer, "placements");
+        size_t i;
+        json_t *p;
+
+        (void)items;
+        (void)blob;
+        (void)n;
+        if (m->engine->stopping)
+                return;
+        if (err) {
+                mach_why(m, err->text);
+                return;
+        }
+        m->up = true;
+        mach_why(m, "");
+        log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type, json_array_size(placements));
+        json_array_foreach(placements, i, p) observe_placement(m->engine, m, p);
+        observe_missing(m->engine, m, placements);
+        intent_replay(m->engine, m);
+        leases_review(m->engine);
+        place_soon(m->engine);
+}
+
+static void on_hello(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct mach *m = arg;
+        struct engine *e = m->engine;
+        js_owned *ask = json_pack("{s:s}", "op", "list");
+        struct pd_error why;
+
+        (void)items;
+        (void)blob;
+        (void)n;
+        if (e->stopping)
+                return;
+        if (err) {
+                mach_why(m, err->text);
+                return;
+        }
+        json_decref(m->caps);
+        m->caps = json_deep_copy(json_object_get(answer, "caps"));
+        copy_text(m->boot_id, sizeof m->boot_id, answer, "boot_id");
+        if (e->env->ops->stream_request(m->stream, 0, ask, REQUEST_TIMEOUT_US, on_list, m, &why) < 0)
+                mach_why(m, why.text);
+}
+
+static void on_up(void *arg)
+{
+        struct mach *m = arg;
+        struct engine *e = m->engine;
+        js_owned *hello = json_pack("{s:s,s:i,s:s,s:i}", "op", "hello", "version", 1, "installation",
+                store_installation(e->env->store), "epoch", 1);
+        struct pd_error err;
+
+        m->session++;
+        if (e->env->ops->stream_request(m->stream, 0, hello, REQUEST_TIMEOUT_US, on_hello, m, &err) < 0)
+                mach_why(m, err.text);
+}
+
+static void on_down(void *arg, const struct pd_error *why)
+{
+        struct mach *m = arg;
+
+        m->up = false;
+        mach_why(m, why ? why->text : "stream lost");
+}
+
+static void note_notice(struct mach *m, int64_t deadline_wall_us)
+{
+        struct turn *t = turn_new(m->engine);
+
+        if (!t)
+                return;
+        m->rec.notice_wall_us = deadline_wall_us;
+        txn_machine(t->txn, &m->rec);
+        turn_end(t);
+        for (size_t i = 0; i < m->engine->slots_n; i++)
+                if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
+                        jobs_due(m->engine, m->engine->slots[i], now_boot(m->engine));
+        jobs_arm(m->engine);
+}
+
+static void on_event(void *arg, const json_t *event)
+{
+        struct mach *m = arg;
+        const char *what = js_str(event, "event", "");
+
+        if (m->engine->stopping || !m->up)
+                return; /* before the list it would be half a picture */
+        if (streq(what, "placement"))
+                observe_placement(m->engine, m, json_object_get(event, "placement"));
+        else if (streq(what, "measures"))
+                observe_measures(m->engine, m, event);
+        else if (streq(what, "notice"))
+                note_notice(m, js_int(event, "deadline_wall_us", 0));
+}
+
+static void machine_open_stream(struct mach *m)
+{
+        struct engine *e = m->engine;
+        const struct env_stream_events events = { on_up, on_event, on_down, m };
+        uint32_t kind = m->conn && m->conn->caps.stream ? m->conn->caps.stream : PD_STREAM_UNIX;
+        struct pd_error err;
+
+        if (m->stream || !*m->rec.endpoint || m->rec.state == PD_MACHINE_GONE)
+                return;
+        if (e->env->ops->stream_open(e->env, m->rec.endpoint, kind, &events, &m->stream, &err) < 0)
+                mach_why(m, err.text);
+}
+
+/* --- leases: P-11, N-05. An own machine's lease ends its jobs and nothing else. --- */
+static int64_t horizon(const struct engine *e, const struct mach *m, int64_t *ret_renew_us)
+{
+        int64_t h = INT64_MAX, r = INT64_MAX;
+
+        for (size_t i = 0; i < e->slots_n; i++) {
+                const struct entry *en = e->slots[i];
+
+                if (!en || !en->live || en->live->machine != m)
+                        continue;
+                if (en->live->settings.lease_horizon_us < h)
+                        h = en->live->settings.lease_horizon_us;
+                if (en->live->settings.lease_renew_us < r)
+                        r = en->live->settings.lease_renew_us;
+        }
+        *ret_renew_us = r == INT64_MAX ? 10 * USEC_PER_MIN : r;
+        return h == INT64_MAX ? USEC_PER_HOUR : h;
+}
+
+void lease_read_back(struct turn *t, struct op *op, const json_t *answer)
+{
+        struct mach *m = machine_find(t->engine, op->intent.machine);
+
+        if (!m)
+                return;
+        m->rec.stop_sure_wall_us = js_int(answer, "stop_wall_us", m->rec.stop_sure_wall_us);
+        m->renewed_wall_us = t->now_wall_us;
+        txn_machine(t->txn, &m->rec);
+}
+
+static void lease_renew(struct mach *m, int64_t stop_in_us)
+{
+        struct engine *e = m->engine;
+        struct turn *t = turn_new(e);
+
+        if (!t)
+                return;
+        /* the latest ever asked for is on disk before it is asked for */
+        m->rec.stop_possible_wall_us = t->now_wall_us + stop_in_us;
+        txn_machine(t->txn, &m->rec);
+        (void)intent_open(t, INTENT_LEASE, NULL, m,
+                json_pack("{s:s,s:I,s:I}", "op", "lease", "stop_wall_us", (json_int_t)m->rec.stop_possible_wall_us, "stop_boot_us",
+                        (json_int_t)(now_boot(e) + stop_in_us)));
+        turn_end(t);
+}
+
+static bool lease_open(const struct engine *e, const struct mach *m)
+{
+        for (const struct op *op = e->ops; op; op = op->next)
+                if (op->intent.kind == INTENT_LEASE && id_equal(op->intent.machine, m->rec.id))
+                        return true;
+        return false;
+}
+
+void leases_review(struct engine *e)
+{
+        int64_t now = now_wall(e), next = 10 * USEC_PER_MIN;
+
+        vec_foreach(mp, &e->machines)
+        {
+                struct mach *m = *mp;
+                int64_t renew, h = horizon(e, m, &renew), due = m->renewed_wall_us + renew - now;
+
+                if (m->rec.state == PD_MACHINE_GONE || !m->up)
+                        continue;
+                if ((due <= 0 || m->renewed_wall_us == 0 || m->renewed_wall_us > now) && !lease_open(e, m)) {
+                        lease_renew(m, h);
+                        due = renew;
+                }
+                if (due > 0 && due < next)
+                        next = due;
+        }
+        e->env->ops->timer_set(e->lease_timer, now_boot(e) + next);
+}

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the queue to a machine: what can take the job now, the order that its runner gets, and the plan that a user sees before. */
+#include "executor/internal.h"
+
+#include "base/log.h"
+#include "placement/placement.h"
+
+#define LOOKS_A_TURN 64 /* specs read from disk in one go: the loop stays quick with any queue */
+#define CAPTURES_MAX 16
+
+/* --- the offers as placement wants them --- */
+struct market {
+        VEC(struct placement_offer) offers;
+        VEC(struct mach *) machines; /* beside each offer; NULL = an offer without a machine of ours */
+        VEC(char *) texts;           /* what the offers borrow */
+        VEC(const char **) lists;
+};
+
+static void market_free(struct market *k)
+{
+        vec_foreach(s, &k->texts) free(*s);
+        vec_foreach(l, &k->lists) free((void *)*l);
+        vec_free(&k->texts);
+        vec_free(&k->lists);
+        vec_free(&k->offers);
+        vec_free(&k->machines);
+}
+
+static const char **usable_captures(struct market *k, const struct mach *m)
+{
+        const char **list = calloc(CAPTURES_MAX + 1, sizeof *list);
+        const char *name;
+        json_t *v;
+        size_t n = 0;
+
+        if (!list || !vec_push(&k->lists, list)) {
+                free((void *)list);
+                return NULL;
+        }
+        json_object_foreach(json_object_get(m->caps, "captures"), name, v) if (js_bool(v, "usable", false) && n < CAPTURES_MAX)
+                list[n++] = name;
+        return list;
+}
+
+static void offer_of_machine(struct market *k, struct placement_offer *o, const struct engine *e, const struct mach *m)
+{
+        int64_t cpu, memory, gpus;
+
+        o->shared = m->rec.own;
+        o->usable = m->up && m->rec.notice_wall_us == 0;
+        if (m->rec.notice_wall_us)
+                o->why = "it gave notice: it takes no new job until it says hello again";
+        else if (!m->up)
+                o->why = *m->why ? m->why : "its runner cannot be reached";
+        if (!m->caps)
+                return;
+        machine_free_room(e, m, &cpu, &memory, &gpus);
+        o->cpu_milli = (int32_t)js_int(m->caps, "cpu_milli", 0);
+        o->memory_bytes = (uint64_t)js_int(m->caps, "memory_bytes", 0);
+        o->gpus = (int32_t)js_int(m->caps, "gpus", 0);
+        o->free_cpu_milli = (int32_t)cpu;
+        o->free_memory_bytes = memory > 0 ? (uint64_t)memory : 0;
+        o->free_gpus = (int32_t)gpus;
+        o->captures = usable_captures(k, m);
+}
+
+static bool market_add(struct market *k, const struct engine *e, const struct connection *c, const json_t *offer)
+{
+        struct placement_offer o = { .connection = c->name, .zone = js_str(offer, "zone", ""), .type = js_str(offer, "type", "") };
+        struct mach *m;
+
+        o.market = (enum pd_market)js_int(offer, "market", PD_MARKET_ON_DEMAND);
+        o.price.nano = js_int(offer, "price_nano_hour", 0);
+        (void)str_format(o.price.currency, sizeof o.price.currency, "%s", js_str(offer, "currency", ""));
+        o.cpu_milli = (int32_t)js_int(offer, "cpu_milli", 0);
+        o.gpus = (int32_t)js_int(offer, "gpus", 0);
+        o.memory_bytes = (uint64_t)js_int(offer, "memory_bytes", 0);
+        m = machine_of_offer(e, c, o.zone, o.type, (uint8_t)o.market);
+        if (m)
+                offer_of_machine(k, &o, e, m);
+        else
+                o.why = c->state != CONN_READY ? c->why : "no machine of it is held, and this release places jobs on own machines only";
+        return vec_push(&k->offers, o) && vec_push(&k->machines, m);
+}
+
+static bool market_fill(struct market *k, const struct engine *e)
+{
+        vec_foreach(c, &e->connections)
+        {
+                size_t i;
+                json_t *o;
+
+                json_array_foreach((*c)->offers, i, o) if (!market_add(k, e, *c, o)) return false;
+        }
+        return true;
+}
+
+/* --- the order --- */
+json_t *order_orders(struct turn *t, const struct entry *en, const struct settings *s, const struct mach *m)
+{
+        struct engine *e = t->engine;
+        const struct job *j = &en->job;
+        char ttl_id[ID_TEXT_MAX], notice_id[ID_TEXT_MAX];
+        int64_t left = j->ttl_us == SETTING_OFF ? -1 : j->ttl_us - j->ran_us;
+        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), ttl_id),
+                "notice_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), notice_id), "save_deadline_us",
+                (json_int_t)s->save_deadline_us, "stop_grace_us", (json_int_t)s->stop_grace_us, "lease_stop_wall_us",
+                (json_int_t)m->rec.stop_possible_wall_us, "lease_stop_boot_us",
+                (json_int_t)(now_boot(e) + m->rec.stop_possible_wall_us - t->now_wall_us));
+
+        (void)json_object_set_new(o, "ttl_left_us", left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
+        (void)json_object_set_new(o, "on_notice", json_boolean(s->spot));
+        return o;
+}
+
+static const struct engine_backend *backend(const struct engine_backend *all, size_t n, const char *name)
+{
+        for (size_t i = 0; i < n; i++)
+                if (streq(all[i].name, name))
+                        return &all[i];
+        return NULL;
+}
+
+/* The site's options first, the job's on top. */
+static json_t *backend_json(const struct engine_backend *b, const json_t *settings)
+{
+        json_t *all = b->options ? json_deep_copy(b->options) : json_object();
+
+        if (settings)
+                (void)json_object_update(all, (json_t *)(uintptr_t)settings);
+        return json_pack("{s:s,s:s,s:o}", "name", b->name, "path", b->plugin, "settings", all);
+}
+
+static json_t *argv_json(char *const *argv)
+{
+        json_t *a = json_array();
+
+        for (; *argv; argv++)
+                (void)json_array_append_new(a, json_string(*argv));
+        return a;
+}
+
+static const char *capture_of(const struct spec *s)
+{
+        return s->capture ? s->capture : "values";
+}
+
+static json_t *order_make(struct turn *t, const struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
+        const struct mach *m)
+{
+        const struct engine_site *site = t->engine->site;
+        const struct engine_backend *cap = backend(site->captures, site->captures_n, capture_of(s));
+        const struct engine_backend *vault = backend(site->vaults, site->vaults_n, site->default_vault);
+        char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
+        json_t *o;
+
+        if (!cap || !vault)
+                return NULL;
+        o = json_pack("{s:s,s:s,s:I,s:s,s:s,s:{s:s},s:o,s:O,s:I,s:I,s:I,s:I,s:b,s:O,s:o,s:o,s:o}", "op", "start", "job",
+                id_format(ID_JOB, en->job.id, job), "generation", (json_int_t)en->job.generation, "name", js_str(doc, "name", ""), "user",
+                js_str(doc, "user", ""), "image", "ref", s->image, "command", argv_json(s->command), "env", s->env, "cpu_milli",
+                (json_int_t)s->cpu_milli, "memory_bytes", (json_int_t)s->memory_bytes, "gpus", (json_int_t)s->gpus, "shm_bytes",
+                (json_int_t)s->shm_bytes, "user_ns", s->user_ns, "mounts", s->mounts, "capture", backend_json(cap, s->capture_settings),
+                "vault", backend_json(vault, NULL), "orders", order_orders(t, en, set, m));
+        if (!o)
+                return NULL;
+        if (s->disk_bytes)
+                (void)json_object_set_new(o, "disk_bytes", json_integer((json_int_t)s->disk_bytes));
+        if (s->workdir)
+                (void)json_object_set_new(o, "workdir", json_string(s->workdir));
+        (void)json_object_set_new(o, "restore",
+                en->job.state == JOB_RESTORING
+                        ? json_pack("{s:s}", "checkpoint", id_format(ID_CHECKPOINT, en->job.checkpoint, ckp))
+                        : json_null());
+        return o;
+}
+
+/* --- placing one job --- */
+static void need_of(const struct spec *s, struct placement_need *ret)
+{
+        *ret = (struct placement_need){ .cpu_milli = s->cpu_milli, .gpus = s->gpus, .memory_bytes = s->memory_bytes,
+                .disk_bytes = s->disk_bytes, .on = s->on, .capture = capture_of(s) };
+}
+
+static void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
+{
+        l->settings = *set;
+        l->pinned = placement_pinned(s->on);
+        (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
+}
+
+static void place_on(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
+        struct mach *m, const char *why)
+{
+        struct engine *e = t->engine;
+        bool restores = !id_is_null(en->job.checkpoint) && !(en->job.flags & JOB_FLAG_FRESH);
+        struct job after = en->job;
+        char offer[192], message[320];
+        json_t *order;
+
+        machine_offer_name(m, offer, sizeof offer);
+        after.state = restores ? JOB_RESTORING : JOB_STARTING;
+        after.cause = CAUSE_NONE;
+        after.generation++;
+        after.machine = m->rec.id;
+        after.next_try_wall_us = 0;
+        if (!live_new(en, m)) {
+                log_error("no memory to place a job");
+                return;
+        }
+        live_fill(en->live, s, set, doc);
+        (void)str_format(message, sizeof message, "%s on %s", restores ? "is taken up" : "starts", offer);
+        if (!job_change(t, en, after, EVENT_PLACE, &(struct job_doc){ .offer = offer }, message))
+                return;
+        if (m->rec.stop_possible_wall_us < t->now_wall_us + set->lease_horizon_us) {
+                m->rec.stop_possible_wall_us = t->now_wall_us + set->lease_horizon_us;
+                txn_machine(t->txn, &m->rec);
+        }
+        act_decision(t, en->job.id, "placement", "place", why, json_pack("{s:s}", "offer", offer), NULL);
+        order = order_make(t, en, s, set, doc, m);
+        if (!order) {
+                struct pd_error err;
+
+                (void)pd_fail(&err, PD_E_INVALID, "checkpoint \"%s\" or vault \"%s\" is not in the site's config any more", capture_of(s),
+                        str_or(e->site->default_vault, ""));
+                start_failed(t, en, &err);
+                return;
+        }
+        (void)intent_open(t, INTENT_START, en, m, order);
+}
+
+static bool try_place(struct engine *e, struct entry *en)
+{
+        struct market k = { 0 };
+        struct placement_choice *choices = NULL;
+        pd_cleanup(spec_freep) struct spec *s = NULL;
+        js_owned *doc = NULL;
+        struct settings set;
+        struct placement_need need;
+        struct pd_error err;
+        size_t ok = 0;
+        struct turn *t;
+        bool placed = false;
+
+        if (job_load_spec(e, en->job.id, &s, &set, &doc, NULL, &err) < 0) {
+                log_error("a queued job cannot be read: %s", err.text);
+                return false;
+        }
+        need_of(s, &need);
+        if (market_fill(&k, e) && k.offers.n) {
+                choices = calloc(k.offers.n, sizeof *choices);
+                if (choices && placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, &err) >= 0 && ok > 0) {
+                        t = turn_new(e);
+                        if (t) {
+                                place_on(t, en, s, &set, doc, k.machines.at[choices[0].offer], choices[0].why);
+                                turn_end(t);
+                                placed = true;
+                        }
+                }
+        }
+        free(choices);
+        market_free(&k);
+        return placed;
+}
+
+/* Could any machine take it, by the figures in its hot record alone? Spares reading the specs of a long queue. */
+static bool may_fit(const struct engine *e, const struct job *j, const int64_t *room)
+{
+        for (size_t i = 0; i < e->machines.n; i++)
+                if (e->machines.at[i]->up && room[i * 3] >= j->cpu_milli && room[i * 3 + 1] >= (int64_t)j->memory_bytes &&
+                        room[i * 3 + 2] >= j->gpus)
+                        return true;
+        return false;
+}
+
+static void rooms(const struct engine *e, int64_t *room)
+{
+        for (size_t i = 0; i < e->machines.n; i++)
+                machine_free_room(e, e->machines.at[i], &room[i * 3], &room[i * 3 + 1], &room[i * 3 + 2]);
+}
+
+static void place_run(void *arg)
+{
+        struct engine *e = arg;
+        int64_t now = now_wall(e), next = INT64_MAX;
+        pd_cleanup(freep) int64_t *room = calloc(e->machines.n * 3 + 1, sizeof *room);
+        size_t looks = 0;
+        struct entry *following;
+
+        e->place_wanted = false;
+        if (!room || e->stopping || e->broken)
+                return;
+        rooms(e, room);
+        for (struct entry *en = e->queue_first; en; en = following) {
+                following = en->queue_next;
+                if (en->job.next_try_wall_us > now) {
+                        next = en->job.next_try_wall_us < next ? en->job.next_try_wall_us : next;
+                        continue;
+                }
+                if (!may_fit(e, &en->job, room))
+                        continue;
+                if (++looks > LOOKS_A_TURN) {
+                        place_soon(e);
+                        return;
+                }
+                if (try_place(e, en))
+                        rooms(e, room);
+        }
+        if (next != INT64_MAX)
+                e->env->ops->timer_set(e->place_timer, now_boot(e) + (next - now));
+}
+
+void place_soon(struct engine *e)
+{
+        if (!e->place_timer || e->place_wanted || e->queue_n == 0)
+                return;
+        e->place_wanted = true;
+        e->env->ops->timer_set(e->place_timer, now_boot(e));
+}
+
+int place_start(struct engine *e, struct pd_error *err)
+{
+        return e->env->ops->timer_new(e->env, &e->place_timer, place_run, e, err);
+}
+
+/* --- what a person is told --- */
+static json_t *losers(const struct market *k, const struct placement_choice *c, size_t from)
+{
+        json_t *list = json_array();
+
+        for (size_t i = from; i < k->offers.n; i++) {
+                char name[PLACEMENT_NAME_MAX];
+
+                (void)json_array_append_new(list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->offers.at[c[i].offer], name), "why", c[i].why));
+        }
+        return list;
+}
+
+static void say_policies(json_t *plan, const struct spec *s, const struct settings *set)
+{
+        char a[QUANTITY_MAX], b[QUANTITY_MAX];
+        const char *cap = capture_of(s);
+        bool carries = !streq(cap, "restart");
+
+        (void)json_object_set_new(plan, "capture", json_string(cap));
+        (void)json_object_set_new(plan, "capture_why",
+                json_string(!s->capture ? "by default: the program takes part with five lines (portal.py or portal.h); one that does not cannot be saved"
+                                : carries ? "as you asked"
+                                          : "as you asked: nothing of the process is carried, only its files; it starts from its beginning"));
+        (void)json_object_set_new(plan, "notice",
+                json_sprintf("when its machine is about to be taken away: %s",
+                        set->spot ? "saved by its runner and suspended, for you to resume" : "nothing (spot = off): it ends with the machine"));
+        (void)json_object_set_new(plan, "idle",
+                set->idle ? json_sprintf("suspended after %s without progress and under %d.%02d%% of a core", duration_format(set->idle_after_us, a),
+                                    set->idle_cpu_percent / 100, set->idle_cpu_percent % 100)
+                          : json_string("never suspended for idleness (idle = off)"));
+        (void)json_object_set_new(plan, "ttl",
+                set->ttl_us == SETTING_OFF ? json_string("no time limit (ttl = off)")
+                                           : json_sprintf("stopped after %s of running time, saved first, its checkpoint kept %s",
+                                                     duration_format(set->ttl_us, a), duration_format(set->ttl_keep_us, b)));
+        (void)json_object_set_new(plan, "budget",
+                set->budget.currency[0] ? json_sprintf("%s: kept for the record; this release runs jobs on own machines at a configured rate and does not act on it",
+                                                  money_format(&set->budget, a))
+                                        : json_string("none set"));
+}
+
+static void plan_offer(json_t *plan, const struct market *k, const struct placement_choice *c, size_t ok, const struct settings *set)
+{
+        const struct placement_offer *o = ok ? &k->offers.at[c[0].offer] : NULL;
+        char name[PLACEMENT_NAME_MAX], lease[QUANTITY_MAX];
+        int64_t worst;
+
+        if (!o) {
+                (void)json_object_set_new(plan, "offer", json_null());
+                (void)json_object_set_new(plan, "worst_case", json_null());
+                return;
+        }
+        worst = money_cost(o->price.nano, set->lease_horizon_us);
+        (void)json_object_set_new(plan, "offer", json_string(placement_offer_name(o, name)));
+        (void)json_object_set_new(plan, "price", json_pack("{s:I,s:s}", "nano_hour", (json_int_t)o->price.nano, "currency", o->price.currency));
+        (void)json_object_set_new(plan, "worst_case",
+                json_pack("{s:I,s:s,s:o}", "nano", (json_int_t)worst, "currency", o->price.currency, "why",
+                        json_sprintf("with portald gone its lease ends it within %s", duration_format(set->lease_horizon_us, lease))));
+}
+
+json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *set, struct pd_error *err)
+{
+        struct market k = { 0 };
+        struct placement_choice *choices = NULL;
+        struct placement_need need;
+        size_t ok = 0;
+        json_t *plan = NULL, *warnings = json_array();
+        int r = 0;
+
+        need_of(spec, &need);
+        if (!backend(e->site->captures, e->site->captures_n, capture_of(spec)))
+                r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`", capture_of(spec));
+        if (r >= 0 && !market_fill(&k, e))
+                r = pd_fail(err, PD_E_NOMEM, "no memory for a plan");
+        choices = calloc(k.offers.n + 1, sizeof *choices);
+        if (r >= 0 && choices)
+                r = placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, err);
+        if (r >= 0 && choices && ok == 0) {
+                bool later = false;
+
+                for (size_t i = 0; i < k.offers.n; i++)
+                        later |= choices[i].later;
+                if (!later && k.offers.n)
+                        r = pd_fail(err, PD_E_INVALID, "no machine of this site can ever take it: %s", choices[0].why);
+                else
+                        (void)json_array_append_new(warnings, json_sprintf("it waits: %s", k.offers.n ? choices[0].why : "no connection is ready"));
+        }
+        if (r >= 0) {
+                plan = json_object();
+                plan_offer(plan, &k, choices, ok, set);
+                say_policies(plan, spec, set);
+                (void)json_object_set(plan, "warnings", warnings);
+                (void)json_object_set_new(plan, "losers", losers(&k, choices, ok ? 1 : 0));
+        }
+        json_decref(warnings);
+        free(choices);
+        market_free(&k);
+        return plan;
+}
+
+void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n)
+{
+        bool any = false;
+
+        buf[0] = '\0';
+        vec_foreach(m, &e->machines)
+        {
+                int64_t cpu, memory, gpus;
+                char offer[192], a[QUANTITY_MAX], b[QUANTITY_MAX];
+
+                machine_offer_name(*m, offer, sizeof offer);
+                any = true;
+                if (!(*m)->up) {
+                        (void)str_format(buf, n, "%s is not reachable: %s", offer, (*m)->why);
+                        continue;
+                }
+                machine_free_room(e, *m, &cpu, &memory, &gpus);
+                if (cpu < j->cpu_milli)
+                        (void)str_format(buf, n, "%s has %s cores free of the %s asked", offer, cpu_format((int32_t)(cpu > 0 ? cpu : 0), a), cpu_format(j->cpu_milli, b));
+                else if (memory < (int64_t)j->memory_bytes)
+                        (void)str_format(buf, n, "%s has %s of memory free of the %s asked", offer, size_format((uint64_t)(memory > 0 ? memory : 0), a), size_format(j->memory_bytes, b));
+                else if (gpus < j->gpus)
+                        (void)str_format(buf, n, "%s has %lld GPUs free of the %d asked", offer, (long long)gpus, j->gpus);
+                if (!buf[0] && (*m)->rec.notice_wall_us)
+                        (void)str_format(buf, n, "%s gave notice", offer);
+        }
+        if (!any)
+                (void)str_format(buf, n, "no machine is connected yet");
+        if (!buf[0])
+                (void)str_format(buf, n, "its turn comes next");
+}
