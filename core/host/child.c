@@ -30,13 +30,27 @@ static void answer_error(struct child *c, uint64_t request, const struct pd_erro
         (void)conn_answer_error(c->conn, request, why, NULL);
 }
 
-static char *outcome_text(const struct task *t)
+/* {"error":..,"ret":..,"text":..,"items":[..]}: the items are text already and are only put in place. *ret_n bytes, no NUL. */
+static char *outcome_text(const struct task *t, size_t *ret_n)
 {
-        js_owned *o = json_pack("{s:o,s:O,s:O,s:O}", "error", t->rc == 0 ? json_null() : js_from_error(&t->err), "ret",
-                t->ret && t->rc == 0 ? t->ret : json_null(), "items", t->items ? t->items : json_null(), "text",
-                t->text ? t->text : json_null());
+        js_owned *o = json_pack("{s:o,s:O,s:O}", "error", t->rc == 0 ? json_null() : js_from_error(&t->err), "ret",
+                t->ret && t->rc == 0 ? t->ret : json_null(), "text", t->text ? t->text : json_null());
+        pd_cleanup(freep) char *front = o ? json_dumps(o, JSON_COMPACT) : NULL;
+        size_t n = front ? strlen(front) - 1 : 0; /* without its last brace */
+        static const char open[] = ",\"items\":[";
+        char *all = front ? malloc(n + sizeof open + t->items_n + 2) : NULL;
 
-        return o ? json_dumps(o, JSON_COMPACT) : NULL;
+        if (!all)
+                return NULL;
+        memcpy(all, front, n);
+        memcpy(all + n, open, sizeof open - 1);
+        n += sizeof open - 1;
+        if (t->items_n)
+                memcpy(all + n, t->items, t->items_n);
+        n += t->items_n;
+        memcpy(all + n, "]}", 2);
+        *ret_n = n + 2;
+        return all;
 }
 
 static void send_piece(struct child *c, uint64_t request, const char *text, size_t n, size_t at)
@@ -52,8 +66,8 @@ static void send_piece(struct child *c, uint64_t request, const char *text, size
 
 static void answer_call(struct child *c, struct task *t)
 {
-        char *text = outcome_text(t);
-        size_t n = text ? strlen(text) : 0;
+        size_t n = 0;
+        char *text = outcome_text(t, &n);
         struct parked *p;
         struct pd_error err;
 
@@ -131,11 +145,17 @@ static int op_load(struct child *c, const struct frame *f, bool open_it, struct 
         return r;
 }
 
+/* Owns fds. */
 static int op_call(struct child *c, const struct frame *f, const int *fds, size_t n_fds, struct pd_error *err)
 {
         pd_cleanup(task_freep) struct task *t = task_new(TASK_CALL);
         int r;
 
+        for (size_t i = 0; i < n_fds; i++)
+                if (t && i < SLOT_FDS_MAX)
+                        t->fds[t->n_fds++] = fds[i];
+                else
+                        (void)safe_close(fds[i]);
         if (!t)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a call");
         r = blob_json(f, &t->args, err);
@@ -145,12 +165,9 @@ static int op_call(struct child *c, const struct frame *f, const int *fds, size_
         (void)str_format(t->slot_name, sizeof t->slot_name, "%s", js_str(f->json, "slot", ""));
         (void)str_format(t->token, sizeof t->token, "%s", js_str(f->json, "token", ""));
         r = push(c, t, f->request, js_int(f->json, "timeout_us", 0), err);
-        if (r < 0)
-                return r;
-        for (; t->n_fds < n_fds && t->n_fds < SLOT_FDS_MAX; t->n_fds++)
-                t->fds[t->n_fds] = fds[t->n_fds];
-        t = NULL;
-        return 0;
+        if (r == 0)
+                t = NULL;
+        return r;
 }
 
 static int op_more(struct child *c, const struct frame *f, struct pd_error *err)
@@ -179,13 +196,14 @@ static void on_frame(void *arg, struct conn *conn, const struct frame *f, const 
         struct child *c = arg;
         const char *op = js_str(f->json, "op", "");
         struct pd_error err;
-        bool taken = false;
+        bool call = streq(op, "call");
         int r;
 
         (void)conn;
-        if (streq(op, "call")) {
+        for (size_t i = 0; i < n_fds && !call; i++)
+                (void)safe_close(fds[i]);
+        if (call) {
                 r = op_call(c, f, fds, n_fds, &err);
-                taken = r == 0;
         } else if (streq(op, "load") || streq(op, "check")) {
                 r = op_load(c, f, streq(op, "load"), &err);
         } else if (streq(op, "more")) {
@@ -193,8 +211,6 @@ static void on_frame(void *arg, struct conn *conn, const struct frame *f, const 
         } else {
                 r = pd_fail(&err, PD_E_INVALID, "no such request: \"%.32s\"", op);
         }
-        for (size_t i = 0; i < n_fds && !taken; i++)
-                (void)safe_close(fds[i]);
         if (r < 0)
                 answer_error(c, f->request, &err);
 }

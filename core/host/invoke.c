@@ -13,20 +13,41 @@ static int item_refused(struct slot_call *c, const struct pd_error *why)
         return -(int)c->items_err.code;
 }
 
-static int items_add(struct slot_call *c, json_t *item)
+static bool items_grow(struct slot_call *c, size_t n)
 {
-        struct pd_error e;
-        size_t n = json_dumpb(item, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+        size_t room = c->items_room ? c->items_room : 4096;
+        char *bigger;
 
-        if (json_array_size(c->items) >= SLOT_ITEMS_MAX || c->items_bytes + n > SLOT_ITEMS_BYTES) {
+        while (room < c->items_bytes + n)
+                room *= 2;
+        if (room == c->items_room)
+                return true;
+        bigger = realloc(c->items, room);
+        if (!bigger)
+                return false;
+        c->items = bigger;
+        c->items_room = room;
+        return true;
+}
+
+static int items_add(struct slot_call *c, const json_t *item)
+{
+        pd_cleanup(freep) char *text = json_dumps(item, JSON_COMPACT | JSON_ENCODE_ANY);
+        size_t n = text ? strlen(text) : 0;
+        struct pd_error e;
+
+        if (c->items_n >= SLOT_ITEMS_MAX || c->items_bytes + n + 1 > SLOT_ITEMS_BYTES) {
                 (void)pd_fail(&e, PD_E_INTERNAL, "%s answered with more than %u items or %u MiB", c->slot->name,
                         SLOT_ITEMS_MAX, SLOT_ITEMS_BYTES >> 20);
                 return item_refused(c, &e);
         }
-        if (json_array_append(c->items, item) < 0) {
-                (void)pd_fail(&e, PD_E_NOMEM, "no memory for an answer");
+        if (!text || !items_grow(c, n + 1)) {
+                (void)pd_fail(&e, PD_E_INTERNAL, "no memory for an answer");
                 return item_refused(c, &e);
         }
+        if (c->items_n++)
+                c->items[c->items_bytes++] = ',';
+        memcpy(c->items + c->items_bytes, text, n);
         c->items_bytes += n;
         return 0;
 }
@@ -176,13 +197,13 @@ int slot_invoke(const struct plugin *p, struct slot_call *c, struct pd_error *er
         } theirs = { .e = { .size = sizeof theirs.e } };
         int rc = slot_present(p, c->slot) ? c->slot->invoke(p, c, &theirs.e) : c->slot->absent(p, c, &theirs.e);
 
-        if (rc != 0) {
-                *err = theirs.e;
-                return slot_error(c, rc, err);
-        }
-        if (c->items_err.code != PD_OK)
+        /* a plugin that hands on what its callback returned did nothing wrong after it */
+        if (c->items_err.code != PD_OK && (rc == 0 || rc == -(int)c->items_err.code))
                 return pd_fail(err, c->items_err.code, "plugin %s: %.180s", p->name, c->items_err.text);
-        return 0;
+        if (rc == 0)
+                return 0;
+        *err = theirs.e;
+        return slot_error(c, rc, err);
 }
 
 static void *struct_of(const struct shape *shape, struct slot_call *c)
@@ -209,16 +230,16 @@ int slot_prepare(struct slot_call *c, const struct plugin *p, const struct slot 
         c->pd.context = c;
         c->plugin = p;
         c->slot = s;
-        c->items = json_array();
         c->text = json_object();
-        return c->items && c->text ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for a call");
+        return c->text ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for a call");
 }
 
 void slot_call_clear(struct slot_call *c)
 {
-        json_decref(c->items);
+        free(c->items);
         json_decref(c->text);
-        c->items = c->text = NULL;
+        c->items = NULL;
+        c->text = NULL;
 }
 
 int slot_result(const struct slot_call *c, json_t **ret, struct pd_error *err)

@@ -8,12 +8,28 @@
 #include "host/instance.h"
 #include "host/worker.h"
 
+static json_t *items_of(const struct task *t)
+{
+        pd_cleanup(freep) char *text = malloc(t->items_n + 2);
+        json_t *items = NULL;
+
+        if (!text)
+                return NULL;
+        text[0] = '[';
+        if (t->items_n)
+                memcpy(text + 1, t->items, t->items_n);
+        text[t->items_n + 1] = ']';
+        return js_parse(text, t->items_n + 2, &items, NULL) == 0 ? items : NULL;
+}
+
 static void on_done(void *arg, struct task *t)
 {
         struct host *h = arg;
         pd_cleanup(task_freep) struct task *owned = t;
         struct call *c = t->ref;
-        struct outcome o = { .rc = t->rc, .err = t->err, .ret = t->ret, .items = t->items, .text = t->text };
+        js_owned *items = c ? items_of(t) : NULL;
+        /* items that cannot be read are judged like an answer without out-arguments */
+        struct outcome o = { .rc = t->rc, .err = t->err, .ret = items ? t->ret : NULL, .items = items, .text = t->text };
 
         if (!c) { /* late: it was called back long ago, and this is its thread coming home */
                 instance_up(h);

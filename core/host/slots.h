@@ -71,8 +71,10 @@ struct slot_call {
         const struct slot *slot;
         struct slot_in in;
         struct slot_out out;
-        json_t *items, *text;
-        size_t items_bytes, text_bytes;
+        json_t *text;
+        size_t text_bytes;
+        char *items; /* JSON text of the items, with commas between: a tree of 100,000 would be ten times as large */
+        size_t items_n, items_bytes, items_room;
         struct pd_error items_err; /* the first item that could not be taken; code PD_OK = none */
         int (*cancelled)(void *arg);
         void (*log)(void *arg, int level, const char *text);

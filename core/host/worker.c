@@ -71,8 +71,8 @@ struct task *task_free(struct task *t)
         json_decref(t->config);
         json_decref(t->args);
         json_decref(t->ret);
-        json_decref(t->items);
         json_decref(t->text);
+        free(t->items);
         free(t);
         return NULL;
 }
@@ -237,7 +237,8 @@ static int do_call(struct worker *w, struct running *r, struct pd_error *err)
                 rc = slot_invoke(&w->plugin, c, err);
                 if (rc == 0)
                         rc = slot_result(c, &t->ret, err);
-                t->items = json_incref(c->items);
+                t->items = pd_steal(c->items);
+                t->items_n = c->items_bytes;
                 t->text = json_incref(c->text);
         }
         slot_call_clear(c);

@@ -35,7 +35,9 @@ struct task {
         /* what came of it */
         int rc;
         struct pd_error err;
-        json_t *ret, *items, *text;
+        json_t *ret, *text;
+        char *items; /* JSON text, "a,b,c" */
+        size_t items_n;
 };
 struct task *task_new(enum task_kind kind);
 struct task *task_free(struct task *t);
