@@ -197,7 +197,7 @@ def _path_text(path):
         path, how, key = path
         parts.append(key if how == "root" else ".%s" % key if how == "attr" else "{%d}" % key if how == "member"
                      else "<key %s>" % _key_text(key) if how == "key" else "[%s]" % _key_text(key))
-    return "".join(reversed(parts)).encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(reversed(parts))
 
 
 def _text(s):
@@ -217,7 +217,8 @@ class _Encoder:
         self.bytes = 0
 
     def refuse(self, path, typ, reason, fix=""):
-        self.refused.append({"path": _path_text(path), "type": typ, "reason": reason, "fix": fix})
+        told = {"path": _path_text(path), "type": typ, "reason": reason, "fix": fix}
+        self.refused.append({k: v.encode("utf-8", "backslashreplace").decode() for k, v in told.items()})
 
     def ref(self, obj, path):
         t = type(obj)
@@ -1166,7 +1167,6 @@ class _Runtime:
         self.talkers = 0
         self.conns = set()
         self.progress_text = ""
-        self.progress_seq = 0
         self.progress_at = 0.0
         self.last_rate = 200 << 20         # bytes a second, until a save has measured it
         self.folder = env.get("PORTAL_CHECKPOINT_DIR")
@@ -1426,7 +1426,6 @@ class _Runtime:
 
     def progress(self, text):
         self.progress_text = _one_line(text)
-        self.progress_seq += 1
         now = time.monotonic()
         if self.path is None or now - self.progress_at < 0.1:
             return                         # often is not oftener than anyone looks
@@ -1435,7 +1434,7 @@ class _Runtime:
         new = "%s.%d" % (path, os.getpid())
         try:
             with open(new, "w", encoding="utf-8") as f:
-                f.write("%d %s\n" % (self.progress_seq, self.progress_text))
+                f.write(self.progress_text + "\n")
             os.rename(new, path)
         except OSError:
             pass                           # a report that cannot be written must not end the program
