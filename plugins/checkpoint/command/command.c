@@ -24,7 +24,8 @@ static int command_open(struct pd_call *call, const struct pd_kv *cfg, void **re
 {
         (void)call;
         if (cfg && cfg->count > 0) {
-                (void)pd_fail(err, PD_E_INVALID, "the capture \"command\" has no option \"%.60s\": the job's own checkpoint block says it all",
+                (void)pd_fail(err, PD_E_INVALID,
+                        "the capture \"command\" has no option \"%.60s\": the job's own checkpoint block says it all",
                         cfg->pairs[0].key);
                 return pd_fail_subject(err, cfg->pairs[0].key);
         }
@@ -40,7 +41,8 @@ static void command_close(void *self)
 static int command_caps(void *self, struct pd_call *call, struct pd_capture_caps *ret, struct pd_error *err)
 {
         (void)self, (void)call, (void)err;
-        *ret = (struct pd_capture_caps){ .size = sizeof *ret, .flags = PD_CAPTURE_CARRIES | PD_CAPTURE_NEEDS_JOB | PD_CAPTURE_USERNS };
+        *ret = (struct pd_capture_caps){ .size = sizeof *ret,
+                .flags = PD_CAPTURE_CARRIES | PD_CAPTURE_NEEDS_JOB | PD_CAPTURE_USERNS };
         return 0;
 }
 
@@ -60,7 +62,8 @@ static const char *name_of(const char *const *argv, char *buf, size_t n)
         return buf;
 }
 
-static int refuse(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix, struct pd_error *err)
+static int refuse(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix,
+        struct pd_error *err)
 {
         int r = capture_value(each, arg, path, type, reason, fix);
         char subject[120], text[200];
@@ -93,7 +96,8 @@ static int catches(int32_t pid, int number)
         return found;
 }
 
-static int precheck_signal(const struct pd_container *c, const struct settings *s, pd_value_fn each, void *arg, struct pd_error *err)
+static int precheck_signal(
+        const struct pd_container *c, const struct settings *s, pd_value_fn each, void *arg, struct pd_error *err)
 {
         char path[64];
 
@@ -102,13 +106,15 @@ static int precheck_signal(const struct pd_container *c, const struct settings *
         if (catches(c->pid, s->signal) != 0)
                 return 0;
         (void)snprintf(path, sizeof path, "signal SIG%s", sigabbrev_np(s->signal));
-        return refuse(each, arg, path, "signal", "the main process has no handler for it: it would save nothing, or end",
+        return refuse(each, arg, path, "signal",
+                "the main process has no handler for it: it would save nothing, or end",
                 "install a handler early, or name another signal in checkpoint.signal", err);
 }
 
 /* Only a command with a path can be looked for; a bare name is found by the container's own PATH. Links in the container are followed
  * inside of it only. */
-static int precheck_command(const struct pd_container *c, const struct settings *s, pd_value_fn each, void *arg, struct pd_error *err)
+static int precheck_command(
+        const struct pd_container *c, const struct settings *s, pd_value_fn each, void *arg, struct pd_error *err)
 {
         struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
         pd_cleanup(capture_closep) int root = -1;
@@ -122,11 +128,12 @@ static int precheck_command(const struct pd_container *c, const struct settings 
         at = root < 0 ? -1 : (int)syscall(SYS_openat2, root, s->save[0], &how, sizeof how);
         if (root < 0 || at >= 0 || errno != ENOENT)
                 return 0;
-        return refuse(each, arg, name_of(s->save, name, sizeof name), "command", "there is no such file in the container",
-                "put it into the image, or correct checkpoint.save", err);
+        return refuse(each, arg, name_of(s->save, name, sizeof name), "command",
+                "there is no such file in the container", "put it into the image, or correct checkpoint.save", err);
 }
 
-static int command_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg, struct pd_error *err)
+static int command_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg,
+        struct pd_error *err)
 {
         struct settings s;
         int r = settings_parse(c->settings, &s, err);
@@ -139,8 +146,8 @@ static int command_precheck(void *self, struct pd_call *call, const struct pd_co
 
 /* ---- save ---- */
 
-static int save_by_command(struct pd_call *call, const struct pd_container *c, const struct settings *s, pd_value_fn each, void *arg,
-        struct pd_error *err)
+static int save_by_command(struct pd_call *call, const struct pd_container *c, const struct settings *s,
+        pd_value_fn each, void *arg, struct pd_error *err)
 {
         struct exec_result res;
         char name[300], type[64], reason[EXEC_TAIL + 64];
@@ -203,8 +210,8 @@ static bool gone(int pidfd)
         return poll(&p, 1, 0) > 0;
 }
 
-static int save_by_signal(struct pd_call *call, const struct pd_container *c, const struct settings *s, int dir, pd_value_fn each, void *arg,
-        struct pd_error *err)
+static int save_by_signal(struct pd_call *call, const struct pd_container *c, const struct settings *s, int dir,
+        pd_value_fn each, void *arg, struct pd_error *err)
 {
         pd_cleanup(capture_closep) int pidfd = c->pid > 0 ? (int)syscall(SYS_pidfd_open, c->pid, 0) : -1;
         pd_cleanup(capture_closep) int events = watch_dir(dir);
@@ -214,7 +221,8 @@ static int save_by_signal(struct pd_call *call, const struct pd_container *c, co
         if (pidfd < 0)
                 return pd_fail(err, PD_E_CONFLICT, "container %s has no main process to signal", c->id);
         if (syscall(SYS_pidfd_send_signal, pidfd, s->signal, NULL, 0) < 0)
-                return pd_fail(err, PD_E_IO, "sending SIG%s to process %d: %s", sigabbrev_np(s->signal), c->pid, strerror(errno));
+                return pd_fail(err, PD_E_IO, "sending SIG%s to process %d: %s", sigabbrev_np(s->signal), c->pid,
+                        strerror(errno));
         for (;;) {
                 int64_t at = done_at(dir, s->done_file);
                 int r;
@@ -226,7 +234,8 @@ static int save_by_signal(struct pd_call *call, const struct pd_container *c, co
                                 sigabbrev_np(s->signal), s->done_file);
                 if (capture_now(call) >= until)
                         return refuse(each, arg, s->done_file, "done-file",
-                                "the job did not write it after the signal, within the timeout", "raise checkpoint.timeout, or mend the handler", err);
+                                "the job did not write it after the signal, within the timeout",
+                                "raise checkpoint.timeout, or mend the handler", err);
                 r = capture_wait(call, events, POLLIN, capture_until(call, CAPTURE_SLICE_US), err);
                 if (r < 0)
                         return r;
@@ -236,7 +245,8 @@ static int save_by_signal(struct pd_call *call, const struct pd_container *c, co
 }
 
 /* After a save that wrote nothing there is nothing to carry: that is never a checkpoint. */
-static int check_output(struct pd_call *call, const struct settings *s, int dir, int64_t since, pd_value_fn each, void *arg, struct pd_error *err)
+static int check_output(struct pd_call *call, const struct settings *s, int dir, int64_t since, pd_value_fn each,
+        void *arg, struct pd_error *err)
 {
         bool changed;
         uint64_t files;
@@ -245,7 +255,8 @@ static int check_output(struct pd_call *call, const struct settings *s, int dir,
 
         if (r < 0 || (changed && files > 0))
                 return r;
-        return refuse(each, arg, s->signal ? s->done_file : name_of(s->save, name, sizeof name), s->signal ? "done-file" : "command",
+        return refuse(each, arg, s->signal ? s->done_file : name_of(s->save, name, sizeof name),
+                s->signal ? "done-file" : "command",
                 files ? "it left PORTAL_CHECKPOINT_DIR as it was" : "it wrote nothing into PORTAL_CHECKPOINT_DIR",
                 "write the state into the directory that PORTAL_CHECKPOINT_DIR names", err);
 }
@@ -256,7 +267,8 @@ static int carry(struct pd_call *call, int from, int dir_fd, pd_value_fn each, v
         int r = capture_copy_tree(call, from, dir_fd, NULL, &why);
 
         if (r == -PD_E_REFUSED)
-                return refuse(each, arg, why.subject, "file", why.text, "leave only files and folders in PORTAL_CHECKPOINT_DIR", err);
+                return refuse(each, arg, why.subject, "file", why.text,
+                        "leave only files and folders in PORTAL_CHECKPOINT_DIR", err);
         if (r < 0 && err)
                 *err = why;
         return r;
@@ -271,8 +283,8 @@ static int64_t file_clock(void)
         return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-static int command_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each, void *arg,
-        struct pd_error *err)
+static int command_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
+        void *arg, struct pd_error *err)
 {
         pd_cleanup(capture_closep) int from = -1;
         int64_t since = file_clock();
@@ -283,7 +295,8 @@ static int command_save(void *self, struct pd_call *call, const struct pd_contai
         if (r < 0 || (r = capture_open_dir(c->job_dir, &from, err)) < 0)
                 return r;
         if (!capture_can_freeze(c))
-                return pd_fail(err, PD_E_UNSUPPORTED, "container %s cannot be made to stand still after its save: no cgroup v2 freezer", c->id);
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "container %s cannot be made to stand still after its save: no cgroup v2 freezer", c->id);
         r = s.signal ? save_by_signal(call, c, &s, from, each, arg, err) : save_by_command(call, c, &s, each, arg, err);
         if (r != 0)
                 return r;
@@ -294,7 +307,8 @@ static int command_save(void *self, struct pd_call *call, const struct pd_contai
         if (r == 0)
                 r = carry(call, from, dir_fd, each, arg, err);
         if (r == -PD_E_REFUSED)
-                (void)capture_freeze(call, c, false, NULL); /* a refusal leaves the job running; err says why it was one */
+                (void)capture_freeze(
+                        call, c, false, NULL); /* a refusal leaves the job running; err says why it was one */
         return r;
 }
 
@@ -324,7 +338,8 @@ static int put_prestart(struct pd_call *call, const struct settings *s, struct p
         return r;
 }
 
-static int command_restore(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
+static int command_restore(
+        void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
 {
         const struct capture_owner owner = { (uid_t)c->uid, (gid_t)c->gid };
         pd_cleanup(capture_closep) int to = -1;

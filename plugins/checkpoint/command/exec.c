@@ -24,10 +24,11 @@ struct child {
 };
 
 /* The runtime's own arguments stand before the job's; none of the job's words can become an option. */
-static int build_argv(const struct pd_container *c, const char *const *argv, const char *pid_file, char *dir_env, size_t dir_env_n,
-        const char **ret, struct pd_error *err)
+static int build_argv(const struct pd_container *c, const char *const *argv, const char *pid_file, char *dir_env,
+        size_t dir_env_n, const char **ret, struct pd_error *err)
 {
-        const char *head[] = { c->runtime, "--root", c->runtime_root, "exec", "--pid-file", pid_file, "--env", dir_env, c->id };
+        const char *head[] = { c->runtime, "--root", c->runtime_root, "exec", "--pid-file", pid_file, "--env", dir_env,
+                c->id };
         size_t n = 0;
 
         if (snprintf(dir_env, dir_env_n, "PORTAL_CHECKPOINT_DIR=%s", c->job_dir_inside) >= (int)dir_env_n)
@@ -104,7 +105,8 @@ static void kill_inside(const struct child *k)
 }
 
 /* Until the runtime's client is gone. */
-static int watch(struct pd_call *call, const struct child *k, int64_t until, struct exec_result *res, struct pd_error *err)
+static int watch(
+        struct pd_call *call, const struct child *k, int64_t until, struct exec_result *res, struct pd_error *err)
 {
         for (;;) {
                 struct pollfd p = { .fd = k->pidfd, .events = POLLIN };

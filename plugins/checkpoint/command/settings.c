@@ -40,15 +40,17 @@ static int take_signal(const char *text, int *ret, struct pd_error *err)
         static const struct {
                 const char *name;
                 int number;
-        } known[] = { { "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 },
-                { "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "WINCH", SIGWINCH } };
+        } known[] = { { "HUP", SIGHUP }, { "INT", SIGINT }, { "QUIT", SIGQUIT }, { "USR1", SIGUSR1 },
+                { "USR2", SIGUSR2 }, { "ALRM", SIGALRM }, { "TERM", SIGTERM }, { "WINCH", SIGWINCH } };
 
         if (strncmp(text, "SIG", 3) == 0)
                 text += 3;
         for (size_t i = 0; i < sizeof known / sizeof *known; i++)
                 if (strcmp(known[i].name, text) == 0)
                         return *ret = known[i].number, 0;
-        return fail_at(err, "signal", "no signal that a program can save on; write SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM or SIGWINCH");
+        return fail_at(err, "signal",
+                "no signal that a program can save on; write SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGQUIT, SIGALRM, "
+                "SIGTERM or SIGWINCH");
 }
 
 static bool plain_path(const char *path)
@@ -88,13 +90,16 @@ int settings_parse(const struct pd_kv *kv, struct settings *ret, struct pd_error
         if (signal_text && (r = take_signal(signal_text, &s.signal, err)) < 0)
                 return r;
         if (s.done_file && !plain_path(s.done_file))
-                return fail_at(err, "done_file", "it is a path inside of PORTAL_CHECKPOINT_DIR, without \"..\" or a leading \"/\"");
+                return fail_at(err, "done_file",
+                        "it is a path inside of PORTAL_CHECKPOINT_DIR, without \"..\" or a leading \"/\"");
         if (!*s.save && !s.signal)
-                return fail_at(err, "save", "the job says neither how to save (save) nor which signal to send (signal with done_file)");
+                return fail_at(err, "save",
+                        "the job says neither how to save (save) nor which signal to send (signal with done_file)");
         if (*s.save && s.signal)
                 return fail_at(err, "signal", "there is save already; one way to save is enough");
         if (s.signal && !s.done_file)
-                return fail_at(err, "done_file", "a signal alone does not say when the job has saved: name the file that it then writes");
+                return fail_at(err, "done_file",
+                        "a signal alone does not say when the job has saved: name the file that it then writes");
         *ret = s;
         return 0;
 }

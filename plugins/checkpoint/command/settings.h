@@ -11,9 +11,9 @@
 struct settings {
         const char *save[SETTINGS_WORDS_MAX + 1]; /* NULL-ended; empty = none. Borrowed from the pairs. */
         const char *load[SETTINGS_WORDS_MAX + 1];
-        int signal;                               /* 0 = none             */
-        const char *done_file;                    /* NULL = none; a relative path without ".." */
-        int64_t timeout_us;                       /* of each: save, load  */
+        int signal;            /* 0 = none             */
+        const char *done_file; /* NULL = none; a relative path without ".." */
+        int64_t timeout_us;    /* of each: save, load  */
 };
 
 int settings_parse(const struct pd_kv *kv, struct settings *ret, struct pd_error *err);

@@ -44,7 +44,8 @@ int capture_open_dir(const char *path, int *ret_fd, struct pd_error *err);
 int capture_copy(struct pd_call *call, int from_dir, int to_dir, const char *name, uint64_t size,
         const struct capture_owner *owner, uint32_t *ret_crc, struct pd_error *err);
 /* Everything below; symbolic links as links. What is neither file, folder nor link is -PD_E_REFUSED with its path as subject. */
-int capture_copy_tree(struct pd_call *call, int from_dir, int to_dir, const struct capture_owner *owner, struct pd_error *err);
+int capture_copy_tree(
+        struct pd_call *call, int from_dir, int to_dir, const struct capture_owner *owner, struct pd_error *err);
 /* Removes everything in it. */
 int capture_clear(int dir, struct pd_error *err);
 /* Was any regular file below changed at or after that time (CLOCK_REALTIME, us)? *ret_files = how many there are. */

@@ -68,7 +68,8 @@ static int write_all(int fd, const char *buf, size_t n)
 }
 
 /* Copies exactly `size` bytes; what grew meanwhile is cut, what shrank is an error. */
-static int copy_bytes(struct pd_call *call, int from, int to, const char *name, uint64_t size, uint32_t *ret_crc, struct pd_error *err)
+static int copy_bytes(struct pd_call *call, int from, int to, const char *name, uint64_t size, uint32_t *ret_crc,
+        struct pd_error *err)
 {
         char *buf = malloc(CHUNK);
         uint32_t crc = 0;
@@ -108,8 +109,8 @@ int capture_copy(struct pd_call *call, int from_dir, int to_dir, const char *nam
         if (from < 0)
                 return from;
         if (size != UINT64_MAX && (uint64_t)st.st_size != size)
-                return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" is %lld bytes long and should be %llu", name, (long long)st.st_size,
-                        (unsigned long long)size);
+                return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" is %lld bytes long and should be %llu", name,
+                        (long long)st.st_size, (unsigned long long)size);
         if (unlinkat(to_dir, name, 0) < 0 && errno != ENOENT)
                 return fail_file(err, "replacing", name);
         to = openat(to_dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -153,10 +154,14 @@ static int copy_link(const struct walk *w, int from_dir, int to_dir, const char 
 
 static const char *kind_text(mode_t mode)
 {
-        return S_ISFIFO(mode) ? "fifo" : S_ISSOCK(mode) ? "socket" : S_ISBLK(mode) || S_ISCHR(mode) ? "device" : "file of an unknown kind";
+        return S_ISFIFO(mode)                   ? "fifo"
+               : S_ISSOCK(mode)                 ? "socket"
+               : S_ISBLK(mode) || S_ISCHR(mode) ? "device"
+                                                : "file of an unknown kind";
 }
 
-typedef int (*entry_fn)(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth, struct pd_error *err);
+typedef int (*entry_fn)(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth,
+        struct pd_error *err);
 
 /* Calls fn for each entry of a folder, in whatever order; w->path names it meanwhile. */
 static int each_entry(struct walk *w, int from_dir, int to_dir, int depth, entry_fn fn, struct pd_error *err)
@@ -174,8 +179,10 @@ static int each_entry(struct walk *w, int from_dir, int to_dir, int depth, entry
         for (struct dirent *e; r == 0 && (errno = 0, e = readdir(d));) {
                 if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
                         continue;
-                if (snprintf(w->path + at, sizeof w->path - at, "%s%s", at ? "/" : "", e->d_name) >= (int)(sizeof w->path - at))
-                        r = pd_fail(err, PD_E_INVALID, "a path in the checkpoint directory is longer than %zu bytes", sizeof w->path);
+                if (snprintf(w->path + at, sizeof w->path - at, "%s%s", at ? "/" : "", e->d_name) >=
+                        (int)(sizeof w->path - at))
+                        r = pd_fail(err, PD_E_INVALID, "a path in the checkpoint directory is longer than %zu bytes",
+                                sizeof w->path);
                 else if (fstatat(from_dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
                         r = errno == ENOENT ? 0 : fail_file(err, "reading", w->path);
                 else
@@ -188,16 +195,19 @@ static int each_entry(struct walk *w, int from_dir, int to_dir, int depth, entry
         return r;
 }
 
-static int copy_entry(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth, struct pd_error *err);
+static int copy_entry(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth,
+        struct pd_error *err);
 
-static int copy_folder(struct walk *w, int from_dir, int to_dir, const char *name, mode_t mode, int depth, struct pd_error *err)
+static int copy_folder(
+        struct walk *w, int from_dir, int to_dir, const char *name, mode_t mode, int depth, struct pd_error *err)
 {
         pd_cleanup(capture_closep) int from = openat(from_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         pd_cleanup(capture_closep) int to = -1;
         int r;
 
         if (depth >= CAPTURE_DEPTH_MAX)
-                return pd_fail(err, PD_E_INVALID, "folders in the checkpoint directory are nested deeper than %d", CAPTURE_DEPTH_MAX);
+                return pd_fail(err, PD_E_INVALID, "folders in the checkpoint directory are nested deeper than %d",
+                        CAPTURE_DEPTH_MAX);
         if (from < 0 || (mkdirat(to_dir, name, 0700) < 0))
                 return fail_file(err, "copying the folder", w->path);
         to = openat(to_dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -211,7 +221,8 @@ static int copy_folder(struct walk *w, int from_dir, int to_dir, const char *nam
         return capture_sync(to, w->path, err);
 }
 
-static int copy_entry(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth, struct pd_error *err)
+static int copy_entry(struct walk *w, int from_dir, int to_dir, const char *name, const struct stat *st, int depth,
+        struct pd_error *err)
 {
         if (S_ISREG(st->st_mode))
                 return capture_copy(w->call, from_dir, to_dir, name, UINT64_MAX, w->owner, NULL, err);
@@ -223,7 +234,8 @@ static int copy_entry(struct walk *w, int from_dir, int to_dir, const char *name
         return pd_fail_subject(err, w->path);
 }
 
-int capture_copy_tree(struct pd_call *call, int from_dir, int to_dir, const struct capture_owner *owner, struct pd_error *err)
+int capture_copy_tree(
+        struct pd_call *call, int from_dir, int to_dir, const struct capture_owner *owner, struct pd_error *err)
 {
         struct walk w = { .call = call, .owner = owner };
         int r = each_entry(&w, from_dir, to_dir, 0, copy_entry, err);
@@ -231,7 +243,8 @@ int capture_copy_tree(struct pd_call *call, int from_dir, int to_dir, const stru
         return r < 0 ? r : capture_sync(to_dir, "the checkpoint directory", err);
 }
 
-static int clear_entry(struct walk *w, int dir, int unused, const char *name, const struct stat *st, int depth, struct pd_error *err)
+static int clear_entry(
+        struct walk *w, int dir, int unused, const char *name, const struct stat *st, int depth, struct pd_error *err)
 {
         int r = 0;
 
@@ -254,7 +267,8 @@ int capture_clear(int dir, struct pd_error *err)
         return each_entry(&w, dir, -1, 0, clear_entry, err);
 }
 
-static int look_entry(struct walk *w, int dir, int unused, const char *name, const struct stat *st, int depth, struct pd_error *err)
+static int look_entry(
+        struct walk *w, int dir, int unused, const char *name, const struct stat *st, int depth, struct pd_error *err)
 {
         if (S_ISDIR(st->st_mode)) {
                 pd_cleanup(capture_closep) int sub = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

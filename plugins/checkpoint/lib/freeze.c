@@ -50,17 +50,19 @@ int capture_freeze(struct pd_call *call, const struct pd_container *c, bool froz
                 return 0; /* it has ended: nothing stands still */
         if (set < 0 || events < 0)
                 return pd_fail(err, PD_E_UNSUPPORTED,
-                        "container %s cannot be made to stand still: no freezer in its cgroup \"%s\" (needs cgroup v2)", c->id,
-                        c->cgroup ? c->cgroup : "");
+                        "container %s cannot be made to stand still: no freezer in its cgroup \"%s\" (needs cgroup v2)",
+                        c->id, c->cgroup ? c->cgroup : "");
         if (write(set, frozen ? "1" : "0", 1) != 1)
-                return pd_fail(err, PD_E_IO, "%s of container %s: %s", frozen ? "freeze" : "thaw", c->id, strerror(errno));
+                return pd_fail(
+                        err, PD_E_IO, "%s of container %s: %s", frozen ? "freeze" : "thaw", c->id, strerror(errno));
         for (;;) {
                 int now = read_frozen(events), r;
 
                 if (now == frozen)
                         return 0;
                 if (now < 0)
-                        return pd_fail(err, PD_E_UNSUPPORTED, "the cgroup of container %s does not say whether it is frozen", c->id);
+                        return pd_fail(err, PD_E_UNSUPPORTED,
+                                "the cgroup of container %s does not say whether it is frozen", c->id);
                 r = capture_wait(call, events, POLLPRI, capture_until(call, CAPTURE_SLICE_US), err);
                 if (r < 0)
                         return r;

@@ -84,7 +84,9 @@ void capture_text(char *ret, size_t n, const char *text, const char *fallback)
 int capture_value(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix)
 {
         char p[1000], t[250], r[1000], f[1000];
-        struct pd_value value = { .size = sizeof value, .path = p, .type = t, .reason = r, .fix = f, .pid = 0, .fd = -1 };
+        struct pd_value value = {
+                .size = sizeof value, .path = p, .type = t, .reason = r, .fix = f, .pid = 0, .fd = -1
+        };
 
         capture_text(p, sizeof p, path, "(no path)");
         capture_text(t, sizeof t, type, "");

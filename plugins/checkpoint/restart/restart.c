@@ -6,7 +6,8 @@ static int restart_open(struct pd_call *call, const struct pd_kv *cfg, void **re
 {
         (void)call;
         if (cfg && cfg->count > 0) {
-                (void)pd_fail(err, PD_E_INVALID, "the capture \"restart\" has no option \"%.60s\": it has none", cfg->pairs[0].key);
+                (void)pd_fail(err, PD_E_INVALID, "the capture \"restart\" has no option \"%.60s\": it has none",
+                        cfg->pairs[0].key);
                 return pd_fail_subject(err, cfg->pairs[0].key);
         }
         *ret_self = NULL;
@@ -33,21 +34,23 @@ static int restart_probe(void *self, struct pd_call *call, struct pd_error *err)
 }
 
 /* Nothing is carried, so nothing can be lost on the way that the user was not told of at submit. */
-static int restart_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg, struct pd_error *err)
+static int restart_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg,
+        struct pd_error *err)
 {
         (void)self, (void)call, (void)c, (void)each, (void)arg, (void)err;
         return 0;
 }
 
-static int restart_estimate(void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
+static int restart_estimate(
+        void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
 {
         (void)self, (void)call, (void)c, (void)err;
         *ret = (struct pd_estimate){ .size = sizeof *ret };
         return 0;
 }
 
-static int restart_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each, void *arg,
-        struct pd_error *err)
+static int restart_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
+        void *arg, struct pd_error *err)
 {
         (void)self, (void)dir_fd, (void)each, (void)arg;
         return capture_freeze(call, c, true, err);
@@ -59,7 +62,8 @@ static int restart_go_on(void *self, struct pd_call *call, const struct pd_conta
         return capture_freeze(call, c, false, err);
 }
 
-static int restart_restore(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
+static int restart_restore(
+        void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
 {
         (void)self, (void)call, (void)c, (void)dir_fd, (void)err;
         return 0;

@@ -24,7 +24,8 @@ static int open_socket_file(const char *path)
         struct stat st;
         int fd;
 
-        if (!path || snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder || snprintf(name, sizeof name, "%s", path) < 1)
+        if (!path || snprintf(folder, sizeof folder, "%s", path) >= (int)sizeof folder ||
+                snprintf(name, sizeof name, "%s", path) < 1)
                 return errno = ENOENT, -1;
         dir = open(dirname(folder), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (dir < 0)
@@ -61,7 +62,8 @@ int talk_open(struct talk *t, struct pd_call *call, const struct pd_container *c
         int64_t until = capture_until(call, wait_us);
 
         *t = (struct talk){ .fd = connect_once(c->socket_path) };
-        while (t->fd < 0 && (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) && capture_now(call) < until) {
+        while (t->fd < 0 && (errno == ENOENT || errno == ECONNREFUSED || errno == EAGAIN) &&
+                capture_now(call) < until) {
                 int r = capture_wait(call, -1, 0, until, err);
 
                 if (r < 0)
@@ -70,7 +72,8 @@ int talk_open(struct talk *t, struct pd_call *call, const struct pd_container *c
         }
         if (t->fd < 0)
                 return pd_fail(err, PD_E_CONFLICT,
-                        "the program does not answer on PORTAL_SOCKET (%s): it takes part by portal.state() of portal.py, or by portal.h",
+                        "the program does not answer on PORTAL_SOCKET (%s): it takes part by portal.state() of "
+                        "portal.py, or by portal.h",
                         strerror(errno));
         t->buf = malloc(WIRE_LINE_MAX);
         if (!t->buf) {
@@ -97,7 +100,8 @@ static int send_all(const struct talk *t, const char *text)
 }
 
 /* One line into *ret_line (without its newline, in t->buf); the next call drops it. */
-static int read_line(struct talk *t, struct pd_call *call, size_t *used, int64_t until, size_t *ret_n, struct pd_error *err)
+static int read_line(
+        struct talk *t, struct pd_call *call, size_t *used, int64_t until, size_t *ret_n, struct pd_error *err)
 {
         memmove(t->buf, t->buf + *used, t->n - *used);
         t->n -= *used;
@@ -113,7 +117,8 @@ static int read_line(struct talk *t, struct pd_call *call, size_t *used, int64_t
                         return 0;
                 }
                 if (t->n == WIRE_LINE_MAX)
-                        return pd_fail(err, PD_E_INVALID, "the program's answer has a line over %zu KiB", WIRE_LINE_MAX >> 10);
+                        return pd_fail(
+                                err, PD_E_INVALID, "the program's answer has a line over %zu KiB", WIRE_LINE_MAX >> 10);
                 r = capture_wait(call, t->fd, POLLIN, until, err);
                 if (r < 0)
                         return r;
@@ -137,6 +142,17 @@ static int end_error(const struct wire_answer *end, const char *first_path, stru
         return *first_path ? pd_fail_subject(err, first_path) : -(int)end->code;
 }
 
+/* What does not fit any more is left out: notes are for reading. */
+static void keep_note(struct talk *t, const char *note)
+{
+        size_t at = strlen(t->notes);
+        char text[512];
+
+        capture_text(text, sizeof text, note, "");
+        if (at + strlen(text) + 2 <= sizeof t->notes)
+                (void)snprintf(t->notes + at, sizeof t->notes - at, "%s%s", at ? "\n" : "", text);
+}
+
 int talk_ask(struct talk *t, struct pd_call *call, const char *op, int64_t timeout_us, pd_value_fn each, void *arg,
         struct wire_answer *ret_end, struct pd_error *err)
 {
@@ -156,12 +172,15 @@ int talk_ask(struct talk *t, struct pd_call *call, const char *op, int64_t timeo
                         if (!*first)
                                 capture_text(first, sizeof first, a.path, "");
                         r = each ? capture_value(each, arg, a.path, a.type, a.reason, a.fix) : 0;
-                } else if (a.kind == WIRE_END) {
+                } else if (a.kind == WIRE_NOTE) {
+                        keep_note(t, a.note);
+                } else {
                         if (a.ok && !*first) {
                                 *ret_end = a;
                                 return 0;
                         }
-                        r = a.ok ? pd_fail(err, PD_E_INTERNAL, "the program named values that it cannot carry, and said that it can")
+                        r = a.ok ? pd_fail(err, PD_E_INTERNAL,
+                                           "the program named values that it cannot carry, and said that it can")
                                  : end_error(&a, first, err);
                 }
                 wire_answer_clear(&a);

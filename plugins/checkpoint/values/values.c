@@ -10,15 +10,16 @@
 
 #include "talk.h"
 
-#define LISTEN_US INT64_C(3000000)     /* how long a program that has just started may take to listen */
-#define PRECHECK_US INT64_C(10000000)  /* to a safe point, when nothing hangs on it                   */
-#define MARGIN_US INT64_C(1000000)     /* before the call's deadline, for what comes after the answer */
+#define LISTEN_US INT64_C(3000000)    /* how long a program that has just started may take to listen */
+#define PRECHECK_US INT64_C(10000000) /* to a safe point, when nothing hangs on it                   */
+#define MARGIN_US INT64_C(1000000)    /* before the call's deadline, for what comes after the answer */
 
 static int values_open(struct pd_call *call, const struct pd_kv *cfg, void **ret_self, struct pd_error *err)
 {
         (void)call;
         if (cfg && cfg->count > 0) {
-                (void)pd_fail(err, PD_E_INVALID, "the capture \"values\" has no option \"%.60s\": it has none", cfg->pairs[0].key);
+                (void)pd_fail(err, PD_E_INVALID, "the capture \"values\" has no option \"%.60s\": it has none",
+                        cfg->pairs[0].key);
                 return pd_fail_subject(err, cfg->pairs[0].key);
         }
         *ret_self = NULL;
@@ -33,7 +34,8 @@ static void values_close(void *self)
 static int values_caps(void *self, struct pd_call *call, struct pd_capture_caps *ret, struct pd_error *err)
 {
         (void)self, (void)call, (void)err;
-        *ret = (struct pd_capture_caps){ .size = sizeof *ret, .flags = PD_CAPTURE_CARRIES | PD_CAPTURE_NEEDS_JOB | PD_CAPTURE_USERNS };
+        *ret = (struct pd_capture_caps){ .size = sizeof *ret,
+                .flags = PD_CAPTURE_CARRIES | PD_CAPTURE_NEEDS_JOB | PD_CAPTURE_USERNS };
         return 0;
 }
 
@@ -65,13 +67,15 @@ static int values_destroy(void *self, struct pd_call *call, const struct pd_cont
 }
 
 /* What the program is given to reach a safe point and answer: the job's own "timeout", at most `most`, within the call. */
-static int ask_span(struct pd_call *call, const struct pd_container *c, int64_t most, int64_t *ret_us, struct pd_error *err)
+static int ask_span(
+        struct pd_call *call, const struct pd_container *c, int64_t most, int64_t *ret_us, struct pd_error *err)
 {
         const char *text = pd_kv_get(c->settings, "timeout");
         int64_t left = capture_left(call), span = most;
 
         if (text && !wire_duration(text, &span))
-                return pd_fail(err, PD_E_INVALID, "checkpoint.timeout \"%.60s\" is no duration, such as 90s or 5m", text);
+                return pd_fail(
+                        err, PD_E_INVALID, "checkpoint.timeout \"%.60s\" is no duration, such as 90s or 5m", text);
         if (span > most)
                 span = most;
         left -= left / 5 < MARGIN_US ? left / 5 : MARGIN_US;
@@ -79,8 +83,9 @@ static int ask_span(struct pd_call *call, const struct pd_container *c, int64_t 
         return 0;
 }
 
-static int ask_once(struct pd_call *call, const struct pd_container *c, const char *op, int64_t most, int64_t listen, pd_value_fn each,
-        void *arg, struct wire_answer *ret, struct pd_error *err)
+/* notes: put as the answer's text, where the slot takes it. */
+static int ask_once(struct pd_call *call, const struct pd_container *c, const char *op, int64_t most, int64_t listen,
+        pd_value_fn each, void *arg, struct wire_answer *ret, struct pd_error *err)
 {
         struct talk t;
         int64_t span;
@@ -91,11 +96,14 @@ static int ask_once(struct pd_call *call, const struct pd_container *c, const ch
         r = ask_span(call, c, most, &span, err);
         if (r == 0)
                 r = talk_ask(&t, call, op, span, each, arg, ret, err);
+        if (r == 0 && *t.notes && strcmp(op, "precheck") == 0)
+                (void)call->host->put(call, "notes", t.notes); /* a host that does not show them is no reason to fail */
         talk_close(&t);
         return r;
 }
 
-static int values_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg, struct pd_error *err)
+static int values_precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg,
+        struct pd_error *err)
 {
         struct wire_answer end = { 0 };
         int r = ask_once(call, c, "precheck", PRECHECK_US, LISTEN_US, each, arg, &end, err);
@@ -105,7 +113,8 @@ static int values_precheck(void *self, struct pd_call *call, const struct pd_con
         return r;
 }
 
-static int values_estimate(void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
+static int values_estimate(
+        void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
 {
         struct wire_answer end = { 0 };
         int r = ask_once(call, c, "estimate", PRECHECK_US, LISTEN_US, NULL, NULL, &end, err);
@@ -128,9 +137,12 @@ static int read_manifest(int dir, struct wire_manifest *ret, struct pd_error *er
         int r;
 
         if (fd < 0)
-                return pd_fail(err, errno == ENOENT ? PD_E_NOT_FOUND : PD_E_IO, "the manifest of the saved values: %s", strerror(errno));
+                return pd_fail(err, errno == ENOENT ? PD_E_NOT_FOUND : PD_E_IO, "the manifest of the saved values: %s",
+                        strerror(errno));
         if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t)WIRE_MANIFEST_MAX)
-                return pd_fail(err, PD_E_CORRUPT, "the manifest of the saved values is no regular file of at most %zu MiB", WIRE_MANIFEST_MAX >> 20);
+                return pd_fail(err, PD_E_CORRUPT,
+                        "the manifest of the saved values is no regular file of at most %zu MiB",
+                        WIRE_MANIFEST_MAX >> 20);
         text = malloc((size_t)st.st_size + 1);
         if (!text)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the manifest");
@@ -143,8 +155,8 @@ static int read_manifest(int dir, struct wire_manifest *ret, struct pd_error *er
         return r;
 }
 
-static int copy_files(struct pd_call *call, int from, int to, const struct wire_manifest *m, const struct capture_owner *owner,
-        struct pd_error *err)
+static int copy_files(struct pd_call *call, int from, int to, const struct wire_manifest *m,
+        const struct capture_owner *owner, struct pd_error *err)
 {
         for (size_t i = 0; i < m->n; i++) {
                 const struct wire_file *f = &m->files[i];
@@ -154,13 +166,15 @@ static int copy_files(struct pd_call *call, int from, int to, const struct wire_
                 if (r < 0)
                         return r;
                 if (crc != f->crc)
-                        return pd_fail(err, PD_E_CORRUPT, "\"%s\" of the saved values does not match its checksum", f->name);
+                        return pd_fail(
+                                err, PD_E_CORRUPT, "\"%s\" of the saved values does not match its checksum", f->name);
         }
         return 0;
 }
 
 /* Data first, the manifest last, so that a half copy is none. */
-static int copy_all(struct pd_call *call, int from, int to, const char *save, const struct capture_owner *owner, struct pd_error *err)
+static int copy_all(struct pd_call *call, int from, int to, const char *save, const struct capture_owner *owner,
+        struct pd_error *err)
 {
         struct wire_manifest m = { .n = 0 };
         int r = read_manifest(from, &m, err);
@@ -168,7 +182,8 @@ static int copy_all(struct pd_call *call, int from, int to, const char *save, co
         if (r < 0)
                 return r;
         if (save && strcmp(save, m.save) != 0)
-                r = pd_fail(err, PD_E_CORRUPT, "the program said that it saved %.30s, and its manifest is of %s", save, m.save);
+                r = pd_fail(err, PD_E_CORRUPT, "the program said that it saved %.30s, and its manifest is of %s", save,
+                        m.save);
         if (r == 0)
                 r = copy_files(call, from, to, &m, owner, err);
         if (r == 0)
@@ -188,8 +203,8 @@ static int stand_still(struct pd_call *call, const struct pd_container *c, struc
         return capture_can_freeze(c) ? capture_freeze(call, c, true, err) : 0;
 }
 
-static int values_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each, void *arg,
-        struct pd_error *err)
+static int values_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
+        void *arg, struct pd_error *err)
 {
         struct wire_answer end = { 0 };
         pd_cleanup(capture_closep) int from = -1;
@@ -208,7 +223,8 @@ static int values_save(void *self, struct pd_call *call, const struct pd_contain
         capture_text(progress, sizeof progress, end.progress, "");
         wire_answer_clear(&end);
         if (r == 0 && *progress)
-                (void)call->host->put(call, "progress", progress); /* what nobody wants to know is no reason to lose a save */
+                (void)call->host->put(
+                        call, "progress", progress); /* what nobody wants to know is no reason to lose a save */
         return r;
 }
 
@@ -246,7 +262,8 @@ static int values_resume(void *self, struct pd_call *call, const struct pd_conta
         return go_on(call, c, "resume", err);
 }
 
-static int values_restore(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
+static int values_restore(
+        void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err)
 {
         const struct capture_owner owner = { (uid_t)c->uid, (gid_t)c->gid };
         pd_cleanup(capture_closep) int to = -1;

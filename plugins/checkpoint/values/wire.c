@@ -115,7 +115,8 @@ static bool take_number(struct cursor *c, char until, int base, uint64_t *ret)
 {
         char word[24], *end;
 
-        if (!take_word(c, until, word, sizeof word) || !*word || strspn(word, base == 16 ? "0123456789abcdef" : "0123456789") != strlen(word))
+        if (!take_word(c, until, word, sizeof word) || !*word ||
+                strspn(word, base == 16 ? "0123456789abcdef" : "0123456789") != strlen(word))
                 return false;
         if (strlen(word) > (base == 16 ? 8u : 18u))
                 return false;
@@ -126,7 +127,7 @@ static bool take_number(struct cursor *c, char until, int base, uint64_t *ret)
 static bool name_ok(const char *name)
 {
         return *name && *name != '.' && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") == strlen(name) &&
-                strcmp(name, WIRE_MANIFEST) != 0;
+               strcmp(name, WIRE_MANIFEST) != 0;
 }
 
 static bool take_file(struct cursor *c, struct wire_manifest *m)
@@ -134,8 +135,8 @@ static bool take_file(struct cursor *c, struct wire_manifest *m)
         struct wire_file f = { .bytes = 0 };
         uint64_t crc;
 
-        if (m->n == WIRE_FILES_MAX || !take_word(c, ' ', f.name, sizeof f.name) || !name_ok(f.name) || !take_number(c, ' ', 10, &f.bytes) ||
-                !take_number(c, '\n', 16, &crc))
+        if (m->n == WIRE_FILES_MAX || !take_word(c, ' ', f.name, sizeof f.name) || !name_ok(f.name) ||
+                !take_number(c, ' ', 10, &f.bytes) || !take_number(c, '\n', 16, &crc))
                 return false;
         if ((m->n & (m->n - 1)) == 0) { /* room doubles at each power of two */
                 struct wire_file *more = reallocarray(m->files, m->n ? 2 * m->n : 1, sizeof *more);
@@ -173,7 +174,8 @@ static int check_head(struct cursor *c, uint32_t (*crc)(uint32_t, const void *, 
         if (!take_word(c, ' ', magic, sizeof magic) || strcmp(magic, "portal-values") != 0)
                 return pd_fail(err, PD_E_CORRUPT, "the manifest of the saved values does not begin as one");
         if (!take_number(c, ' ', 10, &version) || version != WIRE_VERSION)
-                return pd_fail(err, PD_E_CORRUPT, "the saved values are of another version of their format; this portald reads version %d",
+                return pd_fail(err, PD_E_CORRUPT,
+                        "the saved values are of another version of their format; this portald reads version %d",
                         WIRE_VERSION);
         if (!take_number(c, '\n', 16, &sum) || sum != crc(0, c->at, (size_t)(c->end - c->at)))
                 return pd_fail(err, PD_E_CORRUPT, "the manifest of the saved values does not match its checksum");
@@ -217,7 +219,8 @@ bool wire_duration(const char *text, int64_t *ret_us)
         static const struct {
                 const char *unit;
                 int64_t us;
-        } units[] = { { "ms", 1000 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) }, { "d", INT64_C(86400000000) } };
+        } units[] = { { "ms", 1000 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) },
+                { "d", INT64_C(86400000000) } };
         const int64_t most = 30 * INT64_C(86400000000);
         int64_t sum = 0;
 
@@ -227,9 +230,11 @@ bool wire_duration(const char *text, int64_t *ret_us)
                 size_t digits = strspn(text, "0123456789"), letters = strspn(text + digits, "msdh"), i = 0;
                 int64_t n = digits && digits <= 9 ? atoll(text) : -1;
 
-                while (i < sizeof units / sizeof *units && (strlen(units[i].unit) != letters || strncmp(units[i].unit, text + digits, letters) != 0))
+                while (i < sizeof units / sizeof *units &&
+                        (strlen(units[i].unit) != letters || strncmp(units[i].unit, text + digits, letters) != 0))
                         i++;
-                if (n < 0 || i == sizeof units / sizeof *units || n > most / units[i].us || (sum += n * units[i].us) > most)
+                if (n < 0 || i == sizeof units / sizeof *units || n > most / units[i].us ||
+                        (sum += n * units[i].us) > most)
                         return false;
                 text += digits + letters;
         }

@@ -13,10 +13,10 @@
 
 #include <portald/error.h>
 
-#define WIRE_LINE_MAX ((size_t)256 << 10)     /* bytes of one answer line        */
-#define WIRE_MANIFEST_MAX ((size_t)64 << 20)  /* bytes                           */
+#define WIRE_LINE_MAX ((size_t)256 << 10)    /* bytes of one answer line        */
+#define WIRE_MANIFEST_MAX ((size_t)64 << 20) /* bytes                           */
 #define WIRE_FILES_MAX ((size_t)1 << 20)
-#define WIRE_NAME_MAX 64                      /* a file's name, with its NUL     */
+#define WIRE_NAME_MAX 64 /* a file's name, with its NUL     */
 #define WIRE_MANIFEST "manifest"
 #define WIRE_VERSION 1
 

@@ -24,7 +24,8 @@ static bool take_decimal(const char **at, int decimals, int64_t *ret)
                         return false;
         }
         for (int i = 0; i < decimals; i++)
-                if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, (size_t)i < part ? *(*at)++ - '0' : 0, &n))
+                if (__builtin_mul_overflow(n, 10, &n) ||
+                        __builtin_add_overflow(n, (size_t)i < part ? *(*at)++ - '0' : 0, &n))
                         return false;
         *ret = n;
         return true;
@@ -97,8 +98,9 @@ bool config_size(const char *text, uint64_t *ret_bytes)
         static const struct {
                 const char *unit;
                 uint64_t bytes;
-        } units[] = { { "B", 1 }, { "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 }, { "TB", UINT64_C(1000000000000) },
-                { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "TiB", UINT64_C(1099511627776) } };
+        } units[] = { { "B", 1 }, { "KB", 1000 }, { "MB", 1000000 }, { "GB", 1000000000 },
+                { "TB", UINT64_C(1000000000000) }, { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 },
+                { "TiB", UINT64_C(1099511627776) } };
         int64_t n;
 
         if (!take_decimal(&text, 0, &n))
@@ -139,5 +141,6 @@ bool config_type(const char *text)
 {
         size_t n = strlen(text);
 
-        return n >= 1 && n <= 64 && strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
+        return n >= 1 && n <= 64 &&
+               strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == n;
 }

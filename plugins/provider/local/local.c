@@ -84,7 +84,9 @@ static int fail_key(struct pd_error *err, const char *key, const char *value, co
 static int take_price(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
         return config_rate(value, &l->price_nano_hour, l->currency)
-                ? 0 : fail_key(err, key, value, "no price an hour; write for example \"0.35 USD/h\", or \"0 USD/h\"");
+                       ? 0
+                       : fail_key(
+                                 err, key, value, "no price an hour; write for example \"0.35 USD/h\", or \"0 USD/h\"");
 }
 
 static int take_zone(struct local *l, const char *key, const char *value, struct pd_error *err)
@@ -105,17 +107,21 @@ static int take_type(struct local *l, const char *key, const char *value, struct
 
 static int take_cpus(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
-        return config_cpus(value, &l->cpu_milli) ? 0 : fail_key(err, key, value, "no number of cores; write for example \"4\" or \"0.5\"");
+        return config_cpus(value, &l->cpu_milli)
+                       ? 0
+                       : fail_key(err, key, value, "no number of cores; write for example \"4\" or \"0.5\"");
 }
 
 static int take_memory(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
-        return config_size(value, &l->memory_bytes) ? 0 : fail_key(err, key, value, "no size; write for example \"16GiB\"");
+        return config_size(value, &l->memory_bytes) ? 0
+                                                    : fail_key(err, key, value, "no size; write for example \"16GiB\"");
 }
 
 static int take_disk(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
-        return config_size(value, &l->disk_bytes) ? 0 : fail_key(err, key, value, "no size; write for example \"100GiB\"");
+        return config_size(value, &l->disk_bytes) ? 0
+                                                  : fail_key(err, key, value, "no size; write for example \"100GiB\"");
 }
 
 static int take_market(struct local *l, const char *key, const char *value, struct pd_error *err)
@@ -128,13 +134,15 @@ static int take_market(struct local *l, const char *key, const char *value, stru
 
 static int take_notice(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
-        return config_span(value, &l->notice_us) ? 0 : fail_key(err, key, value, "no duration; write for example \"2m\"");
+        return config_span(value, &l->notice_us) ? 0
+                                                 : fail_key(err, key, value, "no duration; write for example \"2m\"");
 }
 
 static int take_runner(struct local *l, const char *key, const char *value, struct pd_error *err)
 {
         if (*value != '/' || strlen(value) >= sizeof l->endpoint)
-                return fail_key(err, key, value, "no absolute path of a socket; write for example \"" RUNNER_SOCKET "\"");
+                return fail_key(
+                        err, key, value, "no absolute path of a socket; write for example \"" RUNNER_SOCKET "\"");
         (void)snprintf(l->endpoint, sizeof l->endpoint, "%s", value);
         return 0;
 }
@@ -143,11 +151,16 @@ static const struct {
         const char *key, *same_as; /* two words for one thing may not stand beside each other */
         int (*take)(struct local *l, const char *key, const char *value, struct pd_error *err);
 } options[] = {
-        { "price", "rate", take_price },   { "rate", "price", take_price },
-        { "zone", NULL, take_zone },       { "type", NULL, take_type },
-        { "cpus", NULL, take_cpus },       { "memory", NULL, take_memory },
-        { "disk", NULL, take_disk },       { "market", NULL, take_market },
-        { "notice", NULL, take_notice },   { "runner_socket", "runner", take_runner },
+        { "price", "rate", take_price },
+        { "rate", "price", take_price },
+        { "zone", NULL, take_zone },
+        { "type", NULL, take_type },
+        { "cpus", NULL, take_cpus },
+        { "memory", NULL, take_memory },
+        { "disk", NULL, take_disk },
+        { "market", NULL, take_market },
+        { "notice", NULL, take_notice },
+        { "runner_socket", "runner", take_runner },
         { "runner", "runner_socket", take_runner },
 };
 
@@ -168,8 +181,15 @@ static int take_option(struct local *l, const struct pd_kv *cfg, const struct pd
 
 static int local_open(struct pd_call *call, const struct pd_kv *cfg, void **ret_self, struct pd_error *err)
 {
-        struct local l = { .zone = "here", .type = "host", .currency = "USD", .endpoint = RUNNER_SOCKET, .market = PD_MARKET_ON_DEMAND,
-                .notice_us = -1, .cpu_milli = cpus(), .memory_bytes = memory(), .disk_bytes = disk() };
+        struct local l = { .zone = "here",
+                .type = "host",
+                .currency = "USD",
+                .endpoint = RUNNER_SOCKET,
+                .market = PD_MARKET_ON_DEMAND,
+                .notice_us = -1,
+                .cpu_milli = cpus(),
+                .memory_bytes = memory(),
+                .disk_bytes = disk() };
         struct local *made;
 
         (void)call;
@@ -180,7 +200,8 @@ static int local_open(struct pd_call *call, const struct pd_kv *cfg, void **ret_
                         return r;
         }
         if (l.notice_us >= 0 && l.market != PD_MARKET_SPOT)
-                return fail_key(err, "notice", pd_kv_get(cfg, "notice"), "only a spot market gives notice; add market = \"spot\", or remove it");
+                return fail_key(err, "notice", pd_kv_get(cfg, "notice"),
+                        "only a spot market gives notice; add market = \"spot\", or remove it");
         if (l.notice_us < 0)
                 l.notice_us = l.market == PD_MARKET_SPOT ? NOTICE_US : 0;
         machine_id(l.id, sizeof l.id);
@@ -205,18 +226,30 @@ static int local_caps(void *self, struct pd_call *call, struct pd_provider_caps 
 
         (void)call, (void)err;
         *ret = (struct pd_provider_caps){ .size = sizeof *ret,
-                .flags = PD_CAP_OWN_MACHINES | PD_CAP_IDEMPOTENT_LAUNCH | (l->market == PD_MARKET_SPOT ? (uint32_t)PD_CAP_SPOT : 0),
-                .lease = PD_LEASE_JOB_ONLY, .stream = PD_STREAM_UNIX };
+                .flags = PD_CAP_OWN_MACHINES | PD_CAP_IDEMPOTENT_LAUNCH |
+                         (l->market == PD_MARKET_SPOT ? (uint32_t)PD_CAP_SPOT : 0),
+                .lease = PD_LEASE_JOB_ONLY,
+                .stream = PD_STREAM_UNIX };
         return 0;
 }
 
 static int local_offers(void *self, struct pd_call *call, pd_offer_fn each, void *arg, struct pd_error *err)
 {
         const struct local *l = self;
-        const struct pd_offer offer = { .size = sizeof offer, .zone = l->zone, .type = l->type, .market = l->market,
-                .currency = l->currency, .price_nano_hour = l->price_nano_hour, .price_at_wall_us = call->host->now_wall_us(call),
-                .price_source = "config", .cpu_milli = l->cpu_milli, .gpu_model = "", .memory_bytes = l->memory_bytes,
-                .disk_bytes = l->disk_bytes, .notice_us = l->notice_us, .stock = 1 };
+        const struct pd_offer offer = { .size = sizeof offer,
+                .zone = l->zone,
+                .type = l->type,
+                .market = l->market,
+                .currency = l->currency,
+                .price_nano_hour = l->price_nano_hour,
+                .price_at_wall_us = call->host->now_wall_us(call),
+                .price_source = "config",
+                .cpu_milli = l->cpu_milli,
+                .gpu_model = "",
+                .memory_bytes = l->memory_bytes,
+                .disk_bytes = l->disk_bytes,
+                .notice_us = l->notice_us,
+                .stock = 1 };
 
         (void)err;
         return each(arg, &offer);
@@ -225,25 +258,34 @@ static int local_offers(void *self, struct pd_call *call, pd_offer_fn each, void
 /* It has no tags, and nobody else's machine is on this connection: it is always ours to lend. */
 static int tell(const struct local *l, const char *token, pd_machine_fn each, void *arg)
 {
-        const struct pd_machine m = { .size = sizeof m, .id = l->id, .zone = l->zone, .type = l->type, .market = l->market,
-                .state = PD_MACHINE_RUNNING, .reason = PD_REASON_NONE, .endpoint = l->endpoint, .op_token = token ? token : "" };
+        const struct pd_machine m = { .size = sizeof m,
+                .id = l->id,
+                .zone = l->zone,
+                .type = l->type,
+                .market = l->market,
+                .state = PD_MACHINE_RUNNING,
+                .reason = PD_REASON_NONE,
+                .endpoint = l->endpoint,
+                .op_token = token ? token : "" };
 
         return each(arg, &m);
 }
 
-static int local_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg, struct pd_error *err)
+static int local_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg,
+        struct pd_error *err)
 {
         const struct local *l = self;
 
         if (strcmp(req->zone, l->zone) != 0 || strcmp(req->type, l->type) != 0 || req->market != l->market)
-                return pd_fail(err, PD_E_INVALID, "%.48s/%.64s is not offered here: this machine is %s/%s%s", req->zone, req->type, l->zone, l->type,
-                        l->market == PD_MARKET_SPOT ? "/spot" : "");
+                return pd_fail(err, PD_E_INVALID, "%.48s/%.64s is not offered here: this machine is %s/%s%s", req->zone,
+                        req->type, l->zone, l->type, l->market == PD_MARKET_SPOT ? "/spot" : "");
         if (req->ceiling_nano_hour > 0 && req->ceiling_nano_hour < l->price_nano_hour)
                 return pd_fail(err, PD_E_CAPACITY, "this machine costs more than the highest price to pay");
         return tell(l, call->op_token, each, arg);
 }
 
-static int local_find(void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
+static int local_find(
+        void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         (void)call, (void)err;
         return tell(self, op_token, each, arg);
@@ -257,7 +299,8 @@ static int check_id(const struct local *l, const char *id, struct pd_error *err)
         return pd_fail_subject(err, id);
 }
 
-static int local_describe(void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
+static int local_describe(
+        void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         int r = check_id(self, id, err);
 
@@ -265,30 +308,35 @@ static int local_describe(void *self, struct pd_call *call, const char *id, pd_m
         return r < 0 ? r : tell(self, NULL, each, arg);
 }
 
-static int local_list_owned(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each, void *arg, struct pd_error *err)
+static int local_list_owned(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each,
+        void *arg, struct pd_error *err)
 {
         (void)call, (void)expect_tags, (void)err;
         return tell(self, NULL, each, arg);
 }
 
-static int local_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, int64_t stop_wall_us,
-        int64_t *ret_stop_wall_us, struct pd_error *err)
+static int local_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags,
+        int64_t stop_wall_us, int64_t *ret_stop_wall_us, struct pd_error *err)
 {
         int r = check_id(self, id, err);
 
         (void)call, (void)expect_tags, (void)stop_wall_us, (void)ret_stop_wall_us;
-        return r < 0 ? r : pd_fail(err, PD_E_UNSUPPORTED, "the runner of an own machine keeps the lease; it ends the job, never the machine");
+        return r < 0 ? r
+                     : pd_fail(err, PD_E_UNSUPPORTED,
+                               "the runner of an own machine keeps the lease; it ends the job, never the machine");
 }
 
 /* The lending is forgotten, and there is nothing to forget: this plugin remembers none. Another machine's id is one that is gone. */
-static int local_terminate(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
+static int local_terminate(
+        void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
 {
         (void)self, (void)call, (void)id, (void)expect_tags, (void)err;
         return 0;
 }
 
 /* No API is behind this connection. */
-static int local_actions(void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
+static int local_actions(
+        void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
 {
         (void)self, (void)call, (void)each, (void)arg, (void)err;
         return 0;

@@ -76,7 +76,8 @@ struct pd_checkpoint {
         /* Optional, default: nothing. Before the container's first start: make what the job needs (a socket, a directory). */
         int (*prepare)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);
         /* Required. Harmless at any time. One callback a value that could not be carried now; none = it could.
-         * -PD_E_REFUSED when there was one; another code when it could not be asked. */
+         * -PD_E_REFUSED when there was one; another code when it could not be asked. Puts "notes" = what does not travel and
+         * that no value can show (threads, open files), one sentence a line, if there is any. */
         int (*precheck)(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg,
                 struct pd_error *err);
         /* Optional, default: -PD_E_UNSUPPORTED (= not known). */
@@ -90,7 +91,9 @@ struct pd_checkpoint {
         /* Required. The save is not wanted after all: the job runs on as if it had not been asked. Twice = once. */
         int (*abort)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);
         /* Required. Before the container's start (it is created, or not yet): lays out what is in dir_fd so that the start
-         * continues from there. Never trusts dir_fd for privilege. */
+         * continues from there. Never trusts dir_fd for privilege. Puts "prestart" = a JSON array of words, if a command must
+         * first run to its end in a container of the same root filesystem, mounts and environment (exit code 0, or the restore
+         * has failed); the capture `command` asks so for the job's own load command. */
         int (*restore)(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err);
         /* Required. After the start: 0 = the job has really taken the state up; -PD_E_BUSY = not yet, ask again. */
         int (*verify)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);

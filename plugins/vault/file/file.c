@@ -15,10 +15,10 @@
 #include "name.h"
 
 #define CHUNK ((size_t)1 << 20)
-#define TEMP_DIR "~tmp"                      /* '~' is in no object's name */
-#define TEMP_AGE_US INT64_C(86400000000)     /* what a dead put left behind goes after this long */
+#define TEMP_DIR "~tmp"                  /* '~' is in no object's name */
+#define TEMP_AGE_US INT64_C(86400000000) /* what a dead put left behind goes after this long */
 #define PROBE_NAME ".portald-probe"
-#define RETRIES 16                           /* of a put whose empty folder another one's remove took away */
+#define RETRIES 16 /* of a put whose empty folder another one's remove took away */
 
 struct vault {
         char *path;
@@ -35,9 +35,10 @@ static void closep(const int *fd)
 static int fail(struct pd_error *err, const struct vault *v, const char *doing, const char *name)
 {
         int e = errno;
-        enum pd_code code = e == ENOSPC || e == EDQUOT ? PD_E_FULL : e == ENOENT ? PD_E_NOT_FOUND
-                : e == ELOOP || e == ENOTDIR || e == EISDIR          ? PD_E_INVALID
-                                                                     : PD_E_IO;
+        enum pd_code code = e == ENOSPC || e == EDQUOT                  ? PD_E_FULL
+                            : e == ENOENT                               ? PD_E_NOT_FOUND
+                            : e == ELOOP || e == ENOTDIR || e == EISDIR ? PD_E_INVALID
+                                                                        : PD_E_IO;
 
         (void)pd_fail(err, code, "vault %.80s: %s \"%.60s\": %s", v->path, doing, name, strerror(e));
         return pd_fail_subject(err, name);
@@ -77,12 +78,15 @@ static int check_keys(const struct pd_kv *cfg, struct pd_error *err)
                 for (size_t k = 0; k < sizeof known / sizeof *known; k++)
                         found |= strcmp(known[k], cfg->pairs[i].key) == 0;
                 if (!found) {
-                        (void)pd_fail(err, PD_E_INVALID, "the vault \"file\" has no option \"%.60s\": it has path, shared and host_local", cfg->pairs[i].key);
+                        (void)pd_fail(err, PD_E_INVALID,
+                                "the vault \"file\" has no option \"%.60s\": it has path, shared and host_local",
+                                cfg->pairs[i].key);
                         return pd_fail_subject(err, cfg->pairs[i].key);
                 }
         }
         if (!path || *path != '/') {
-                (void)pd_fail(err, PD_E_INVALID, "path = \"%.80s\" is no absolute path; write for example path = \"/var/lib/portald/vault\"",
+                (void)pd_fail(err, PD_E_INVALID,
+                        "path = \"%.80s\" is no absolute path; write for example path = \"/var/lib/portald/vault\"",
                         path ? path : "");
                 return pd_fail_subject(err, "path");
         }
@@ -159,7 +163,8 @@ static int check_name(const struct vault *v, const char *name, struct pd_error *
 {
         if (name_ok(name))
                 return 0;
-        (void)pd_fail(err, PD_E_INVALID, "vault %.80s: \"%.60s\" is no object's name: 1-512 of [A-Za-z0-9._/-], no empty or dot-only part",
+        (void)pd_fail(err, PD_E_INVALID,
+                "vault %.80s: \"%.60s\" is no object's name: 1-512 of [A-Za-z0-9._/-], no empty or dot-only part",
                 v->path, name);
         return pd_fail_subject(err, name);
 }
@@ -211,7 +216,8 @@ static int open_object(const struct vault *v, const char *name, struct stat *ret
 
 /* ---- put, get ---- */
 
-static int pump(struct pd_call *call, const struct vault *v, int from, int to, const char *name, uint64_t *ret_bytes, struct pd_error *err)
+static int pump(struct pd_call *call, const struct vault *v, int from, int to, const char *name, uint64_t *ret_bytes,
+        struct pd_error *err)
 {
         char *buf = malloc(CHUNK);
         uint64_t bytes = 0;
@@ -261,13 +267,15 @@ static int move_in(const struct vault *v, const char *temp, const char *name, st
                 if (dir >= 0 && renameat(v->temp, temp, dir, last) == 0)
                         return fsync(dir) < 0 ? fail(err, v, "writing to disk", name) : 0;
                 if (errno == EISDIR || errno == ENOTDIR || errno == EEXIST || errno == ENOTEMPTY)
-                        return errno = ENOTDIR, fail(err, v, "one of its parts is another object, or the folder of one:", name);
+                        return errno = ENOTDIR,
+                               fail(err, v, "one of its parts is another object, or the folder of one:", name);
                 if (errno != ENOENT || i == RETRIES)
                         return fail(err, v, "naming", name);
         }
 }
 
-static int vault_put(void *self, struct pd_call *call, const char *name, int from_fd, uint64_t bytes, struct pd_error *err)
+static int vault_put(
+        void *self, struct pd_call *call, const char *name, int from_fd, uint64_t bytes, struct pd_error *err)
 {
         const struct vault *v = self;
         char temp[32];
@@ -281,8 +289,8 @@ static int vault_put(void *self, struct pd_call *call, const char *name, int fro
         else
                 r = pump(call, v, from_fd, fd, name, &got, err);
         if (r == 0 && got != bytes)
-                r = pd_fail(err, PD_E_INVALID, "\"%.60s\" should be %llu bytes and its source has %llu", name, (unsigned long long)bytes,
-                        (unsigned long long)got);
+                r = pd_fail(err, PD_E_INVALID, "\"%.60s\" should be %llu bytes and its source has %llu", name,
+                        (unsigned long long)bytes, (unsigned long long)got);
         if (r == 0 && fsync(fd) < 0)
                 r = fail(err, v, "writing to disk", name);
         if (close(fd) < 0 && r == 0)
@@ -312,13 +320,16 @@ static int vault_get(void *self, struct pd_call *call, const char *name, int to_
 
 static int tell(pd_object_fn each, void *arg, const char *name, const struct stat *st)
 {
-        struct pd_object o = { .size = sizeof o, .name = name, .bytes = (uint64_t)st->st_size,
+        struct pd_object o = { .size = sizeof o,
+                .name = name,
+                .bytes = (uint64_t)st->st_size,
                 .modified_wall_us = (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000 };
 
         return each(arg, &o);
 }
 
-static int vault_stat(void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg, struct pd_error *err)
+static int vault_stat(
+        void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg, struct pd_error *err)
 {
         const struct vault *v = self;
         struct stat st;
@@ -408,7 +419,8 @@ static bool may_hold(const char *folder, const char *prefix)
         return strncmp(folder, prefix, n < p ? n : p) == 0;
 }
 
-static int gather(struct pd_call *call, const struct vault *v, int dir, const char *folder, const char *prefix, struct found *f, struct pd_error *err)
+static int gather(struct pd_call *call, const struct vault *v, int dir, const char *folder, const char *prefix,
+        struct found *f, struct pd_error *err)
 {
         int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
         DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -426,7 +438,8 @@ static int gather(struct pd_call *call, const struct vault *v, int dir, const ch
                 if (S_ISREG(st.st_mode) && strncmp(name, prefix, strlen(prefix)) == 0 && !found_add(f, name))
                         r = pd_fail(err, PD_E_NOMEM, "no memory for the list of a vault");
                 if (S_ISDIR(st.st_mode)) {
-                        pd_cleanup(closep) int sub = openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+                        pd_cleanup(closep) int sub =
+                                openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
                         strcat(name, "/");
                         r = sub >= 0 && may_hold(name, prefix) ? gather(call, v, sub, name, prefix, f, err) : 0;
@@ -443,7 +456,8 @@ static int by_bytes(const void *a, const void *b)
         return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int vault_list(void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg, struct pd_error *err)
+static int vault_list(
+        void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg, struct pd_error *err)
 {
         const struct vault *v = self;
         struct found f = { .n = 0 };
@@ -469,7 +483,9 @@ static int vault_probe(void *self, struct pd_call *call, uint32_t *ret_flags, st
         const struct vault *v = self;
         char name[64], text[16] = "portald", back[16] = "";
         FILE *in = tmpfile(), *out = tmpfile();
-        int r = in && out && fwrite(text, sizeof text, 1, in) == 1 && fflush(in) == 0 ? 0 : pd_fail(err, PD_E_IO, "a temporary file: %s", strerror(errno));
+        int r = in && out && fwrite(text, sizeof text, 1, in) == 1 && fflush(in) == 0
+                        ? 0
+                        : pd_fail(err, PD_E_IO, "a temporary file: %s", strerror(errno));
         uint32_t random = 0;
 
         (void)call->host->random(call, &random, sizeof random);
