@@ -9,6 +9,7 @@
 #define DEPTH_MAX_YAML 16
 #define FILE_MAX_YAML (1 << 20)
 #define PATH_MAX_YAML 256
+#define YAML_OWN_TAGS "tag:yaml.org,2002:" /* what a file writes as !! */
 
 struct reader {
         yaml_parser_t parser;
@@ -84,6 +85,8 @@ static int refuse_event(struct reader *r)
                 return refuse(r, e->start_mark, "the alias \"*%.30s\" is not allowed: write the value out", (const char *)e->data.alias.anchor);
         if (anchor)
                 return refuse(r, e->start_mark, "the anchor \"&%.30s\" is not allowed: remove it, and write values out where they are used", anchor);
+        if (tag && str_starts(tag, YAML_OWN_TAGS))
+                return refuse(r, e->start_mark, "the tag \"!!%.40s\" is not allowed: remove it; put a text into quotes", tag + strlen(YAML_OWN_TAGS));
         if (tag)
                 return refuse(r, e->start_mark, "the tag \"%.40s\" is not allowed: remove it; put a text into quotes", tag);
         return 0;
