@@ -17,7 +17,7 @@ enum id_kind { ID_JOB, ID_MACHINE, ID_CHECKPOINT, ID_INTENT, ID_DECISION, ID_INS
 
 /* random: 10 bytes from the caller's source. */
 struct id id_make(int64_t wall_us, const uint8_t random[10]);
-char *id_format(enum id_kind kind, struct id id, char *buf); /* buf >= ID_TEXT_MAX; returns buf */
+char *id_format(enum id_kind kind, struct id id, char *buf);        /* buf >= ID_TEXT_MAX; returns buf */
 bool id_parse(enum id_kind kind, const char *text, struct id *ret); /* the whole id only */
 /* Is text (with or without the "job_" in front) a prefix of this id's text? At least 4 characters of the id itself. */
 bool id_matches(enum id_kind kind, struct id id, const char *text);

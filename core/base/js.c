@@ -114,15 +114,15 @@ json_t *js_from_error(const struct pd_error *err)
 {
         const char *name = pd_code_name(err->code);
 
-        return json_pack("{s:s,s:o,s:o,s:o,s:I}", "code", name ? name : "INTERNAL", "text", any_string(err->text), "subject",
-                any_string(err->subject), "provider_code", any_string(err->provider_code), "retry_after_us",
+        return json_pack("{s:s,s:o,s:o,s:o,s:I}", "code", name ? name : "INTERNAL", "text", any_string(err->text),
+                "subject", any_string(err->subject), "provider_code", any_string(err->provider_code), "retry_after_us",
                 (json_int_t)err->retry_after_us);
 }
 
 static enum pd_code code_of(const char *name)
 {
-#define CODE_OF(n_, name_, text_)                                                                                      \
-        if (streq(name, #name_))                                                                                       \
+#define CODE_OF(n_, name_, text_) \
+        if (streq(name, #name_))  \
                 return PD_E_##name_;
         PD_CODES(CODE_OF)
 #undef CODE_OF

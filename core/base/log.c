@@ -50,5 +50,9 @@ void log_fields(int level, const char *const *fields, const char *fmt, ...)
         if (out.journal)
                 to_journal(level, fields, text);
         else
-                (void)fprintf(stderr, "%s: %s%s\n", out.program, level <= LOG_ERR ? "error: " : level == LOG_WARNING ? "warning: " : "", text);
+                (void)fprintf(stderr, "%s: %s%s\n", out.program,
+                        level <= LOG_ERR       ? "error: "
+                        : level == LOG_WARNING ? "warning: "
+                                               : "",
+                        text);
 }

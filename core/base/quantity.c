@@ -89,8 +89,8 @@ static bool exponent_at(const char *s)
 }
 
 /* Takes the number at *at; text is the whole value, for the refusals. */
-static int take_number(const char **at, const char *text, const struct kind *k, struct decimal *ret,
-        struct pd_error *err)
+static int take_number(
+        const char **at, const char *text, const struct kind *k, struct decimal *ret, struct pd_error *err)
 {
         struct decimal d = { 0 };
         const char *s = *at;
@@ -152,8 +152,8 @@ static const char *list_units(const struct unit *units, char *buf, size_t n)
 }
 
 /* Takes the unit at *at: a run of letters, or "%". */
-static int take_unit(const char **at, const char *text, const struct kind *k, const struct unit **ret,
-        struct pd_error *err)
+static int take_unit(
+        const char **at, const char *text, const struct kind *k, const struct unit **ret, struct pd_error *err)
 {
         const char *s = *at + (**at == ' '), *end = s;
         char list[80];
@@ -218,8 +218,9 @@ int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err)
                 if (r < 0)
                         return r;
                 if (before && unit->factor >= before->factor)
-                        return refuse(err, text, "has \"%s\" behind \"%s\": write the larger unit first, for example 1h30m",
-                                unit->name, before->name);
+                        return refuse(err, text,
+                                "has \"%s\" behind \"%s\": write the larger unit first, for example 1h30m", unit->name,
+                                before->name);
                 if (!scaled(d, unit->factor, &v))
                         return too_fine(text, k, err);
                 if (v > INT64_MAX || sum + v > INT64_MAX)
@@ -305,9 +306,11 @@ static int parse_money(const char *text, const struct kind *k, const char *end, 
         if (!in_front) {
                 s += *s == ' ';
                 if (!*s || *s == '/')
-                        return refuse(err, text, "has no currency: write it as an ISO 4217 code, for example %s", k->example);
+                        return refuse(
+                                err, text, "has no currency: write it as an ISO 4217 code, for example %s", k->example);
                 if (!take_currency(&s, m.currency))
-                        return refuse(err, text, "has the currency \"%.12s\": write an ISO 4217 code of three letters, for example %s",
+                        return refuse(err, text,
+                                "has the currency \"%.12s\": write an ISO 4217 code of three letters, for example %s",
                                 s, k->example);
         }
         if (*end && !*s)

@@ -20,19 +20,19 @@ struct money {
         char currency[4]; /* ISO 4217, upper case; "" = none */
 };
 
-int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err);   /* >= 0 */
+int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err); /* >= 0 */
 int size_parse(const char *text, uint64_t *ret_bytes, struct pd_error *err);
-int cpu_parse(const char *text, int32_t *ret_milli, struct pd_error *err);     /* > 0 */
-int money_parse(const char *text, struct money *ret, struct pd_error *err);    /* >= 0 */
-int rate_parse(const char *text, struct money *ret_hour, struct pd_error *err);/* >= 0 */
+int cpu_parse(const char *text, int32_t *ret_milli, struct pd_error *err);          /* > 0 */
+int money_parse(const char *text, struct money *ret, struct pd_error *err);         /* >= 0 */
+int rate_parse(const char *text, struct money *ret_hour, struct pd_error *err);     /* >= 0 */
 int percent_parse(const char *text, int32_t *ret_hundredths, struct pd_error *err); /* 0..100 % */
 
 /* For people, exact for what people write: "1h30m", "72h", "90s", "0.35 USD". buf >= 48 bytes; returns buf. */
 #define QUANTITY_MAX 48
 char *duration_format(int64_t us, char *buf);
-char *size_format(uint64_t bytes, char *buf);  /* the largest binary unit with at most 1 decimal, rounded half up */
+char *size_format(uint64_t bytes, char *buf); /* the largest binary unit with at most 1 decimal, rounded half up */
 char *cpu_format(int32_t milli, char *buf);
-char *money_format(const struct money *m, char *buf); /* at least 2 decimals, as many as it has */
+char *money_format(const struct money *m, char *buf);   /* at least 2 decimals, as many as it has */
 char *rate_format(const struct money *hour, char *buf); /* "0.35 USD/h" */
 
 /* Cost of running for cumulative_us at a price per hour, rounded up. Saturates at INT64_MAX. Inputs >= 0. */

@@ -69,8 +69,8 @@ char *size_format(uint64_t bytes, char *buf)
         if (tenths % 10 == 0)
                 (void)snprintf(buf, QUANTITY_MAX, "%" PRIu64 "%s", (uint64_t)(tenths / 10), names[i]);
         else
-                (void)snprintf(buf, QUANTITY_MAX, "%" PRIu64 ".%u%s", (uint64_t)(tenths / 10), (unsigned int)(tenths % 10),
-                        names[i]);
+                (void)snprintf(buf, QUANTITY_MAX, "%" PRIu64 ".%u%s", (uint64_t)(tenths / 10),
+                        (unsigned int)(tenths % 10), names[i]);
         return buf;
 }
 

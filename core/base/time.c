@@ -47,8 +47,8 @@ static void format_clock(int64_t wall_us, const char *separator, char *buf)
         int64_t s = floor_div(wall_us, USEC_PER_SEC), days = floor_div(s, 86400), second = s - days * 86400;
         struct civil c = civil_of(days);
 
-        (void)snprintf(buf, QUANTITY_MAX, "%04lld-%02u-%02u%s%02d:%02d:%02d", (long long)c.year, c.month, c.day, separator,
-                (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
+        (void)snprintf(buf, QUANTITY_MAX, "%04lld-%02u-%02u%s%02d:%02d:%02d", (long long)c.year, c.month, c.day,
+                separator, (int)(second / 3600), (int)(second / 60 % 60), (int)(second % 60));
 }
 
 char *time_format_utc(int64_t wall_us, char *buf)
@@ -136,15 +136,17 @@ int time_parse_utc(const char *text, int64_t *ret_wall_us, struct pd_error *err)
         for (size_t i = 0; i < ARRAY_LEN(f); i++) {
                 f[i] = take_digits(&s, widths[i]);
                 if (f[i] < 0 || (i < 5 && !take_char(&s, separators[i])))
-                        return pd_fail(err, PD_E_INVALID, "\"%.40s\" is not a time in UTC: write it like " TIME_EXAMPLE, text);
+                        return pd_fail(
+                                err, PD_E_INVALID, "\"%.40s\" is not a time in UTC: write it like " TIME_EXAMPLE, text);
         }
         us = take_fraction(&s);
         if (us < 0 || !streq(s, "Z"))
-                return pd_fail(err, PD_E_INVALID, "\"%.40s\" must end in at most 6 decimals and Z (UTC): write it like " TIME_EXAMPLE,
-                        text);
+                return pd_fail(err, PD_E_INVALID,
+                        "\"%.40s\" must end in at most 6 decimals and Z (UTC): write it like " TIME_EXAMPLE, text);
         c = (struct civil){ f[0], (unsigned int)f[1], (unsigned int)f[2] };
         if (f[1] < 1 || f[1] > 12 || f[2] < 1 || !valid_day(c) || f[3] > 23 || f[4] > 59 || f[5] > 59)
-                return pd_fail(err, PD_E_INVALID, "\"%.40s\" is no day and time of the calendar: write it like " TIME_EXAMPLE, text);
+                return pd_fail(err, PD_E_INVALID,
+                        "\"%.40s\" is no day and time of the calendar: write it like " TIME_EXAMPLE, text);
         *ret_wall_us = (days_of(c) * 86400 + f[3] * 3600 + f[4] * 60 + f[5]) * USEC_PER_SEC + us;
         return 0;
 }

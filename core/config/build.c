@@ -31,7 +31,8 @@ static const char *fill_in(struct build *b, const char *prefix, const struct sch
         return value ? json_string_value(entries_find(&b->p->entries, whole)->value) : NULL;
 }
 
-__attribute__((format(printf, 5, 6))) static void derive(struct build *b, const char *prefix, const char *key, const char **member, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static void derive(
+        struct build *b, const char *prefix, const char *key, const char **member, const char *fmt, ...)
 {
         char text[KEY_MAX + 1024];
         va_list ap;
@@ -67,7 +68,8 @@ static void fill_block(struct build *b, enum schema_block block, const char *pre
                         e = find(b, prefix, row->key);
                 }
                 if (!e && row->required) {
-                        (void)str_format(fix, sizeof fix, "write for example %s", value_example(row, example, sizeof example));
+                        (void)str_format(
+                                fix, sizeof fix, "write for example %s", value_example(row, example, sizeof example));
                         faults_tell(b->faults, at, prefix, fix, "\"%s\" is missing", row->key);
                 }
                 if (e && row->offset != SCHEMA_NO_MEMBER && !value_store(row, e->value, into, &b->p->arena))
@@ -107,7 +109,8 @@ static void set_option(struct build *b, json_t *options, const struct entry *e, 
                 return;
         }
         if (json_object_set_new(options, name, json_string(plain)) < 0)
-                faults_tell(b->faults, e->at, e->key, "a credential is one line of UTF-8 text", "\"%s\" is not UTF-8", text);
+                faults_tell(b->faults, e->at, e->key, "a credential is one line of UTF-8 text", "\"%s\" is not UTF-8",
+                        text);
 }
 
 static const json_t *options_of(struct build *b, const char *prefix)
@@ -118,7 +121,7 @@ static const json_t *options_of(struct build *b, const char *prefix)
 
         (void)str_format(begin, sizeof begin, "%s.options.", prefix);
         n = strlen(begin);
-        vec_foreach(e, &b->p->entries.list)
+        vec_foreach (e, &b->p->entries.list)
                 if (strncmp(e->key, begin, n) == 0)
                         set_option(b, options, e, e->key + n);
         return options;
@@ -143,7 +146,8 @@ static const char *plugin_of(struct build *b, const char *prefix, enum schema_na
                 name = json_string_value(e->value);
         if (name[0] == '/')
                 return name;
-        path = config_arena_format(&b->p->arena, "%s/%s-%s.so", b->p->config.daemon.plugin_dir, schema_named[kind].plugin_kind, name);
+        path = config_arena_format(
+                &b->p->arena, "%s/%s-%s.so", b->p->config.daemon.plugin_dir, schema_named[kind].plugin_kind, name);
         b->no_memory |= !path;
         return path;
 }
@@ -162,7 +166,8 @@ static void build_daemon(struct build *b)
 
         fill_block(b, SCHEMA_DAEMON, "daemon", d, built_in);
         derive(b, "daemon", "socket", &d->socket, "%s/portald.sock", d->run_dir);
-        derive(b, "daemon", "installation_file", &d->installation_file, "%.*sinstallation-id", slash ? (int)(slash - main_file + 1) : 0, main_file);
+        derive(b, "daemon", "installation_file", &d->installation_file, "%.*sinstallation-id",
+                slash ? (int)(slash - main_file + 1) : 0, main_file);
 }
 
 static void build_runner(struct build *b)
@@ -177,8 +182,9 @@ static void build_runner(struct build *b)
         if (last > UINT32_MAX - 1) {
                 const struct entry *e = find(b, "runner", "uid_base");
 
-                faults_tell(b->faults, e->at, "runner.uid_base", "lower uid_base, uid_count or uid_ranges", "%u + %u x %u ends above 4294967294, the last user number",
-                        r->uid_base, r->uid_count, r->uid_ranges);
+                faults_tell(b->faults, e->at, "runner.uid_base", "lower uid_base, uid_count or uid_ranges",
+                        "%u + %u x %u ends above 4294967294, the last user number", r->uid_base, r->uid_count,
+                        r->uid_ranges);
         }
 }
 
@@ -228,7 +234,7 @@ static void add_shipped(struct build *b)
         struct entries *e = &b->p->entries;
         bool any_capture = false, any_vault = false;
 
-        vec_foreach(block, &e->blocks) {
+        vec_foreach (block, &e->blocks) {
                 any_capture |= block->kind == SCHEMA_CAPTURES;
                 any_vault |= block->kind == SCHEMA_VAULTS;
         }
@@ -239,7 +245,8 @@ static void add_shipped(struct build *b)
 
                 entries_add_block(e, SCHEMA_VAULTS, "file", built_in);
                 (void)str_format(path, sizeof path, "%s/vault", b->p->config.runner.state_dir);
-                (void)entries_add(e, "vaults.file.options.path", schema_find(SCHEMA_BACKEND, "options"), json_string(path), built_in);
+                (void)entries_add(e, "vaults.file.options.path", schema_find(SCHEMA_BACKEND, "options"),
+                        json_string(path), built_in);
         }
         b->no_memory |= e->no_memory;
 }
@@ -248,7 +255,7 @@ static size_t count_enabled(struct build *b, enum schema_named kind)
 {
         size_t n = 0;
 
-        vec_foreach(block, &b->p->entries.blocks) {
+        vec_foreach (block, &b->p->entries.blocks) {
                 char prefix[KEY_MAX];
 
                 (void)str_format(prefix, sizeof prefix, "%s.%s", schema_named[kind].key, block->name);
@@ -260,14 +267,15 @@ static size_t count_enabled(struct build *b, enum schema_named kind)
 static void build_connections(struct build *b)
 {
         struct config *c = &b->p->config;
-        struct config_connection *list = config_arena_take(&b->p->arena, count_enabled(b, SCHEMA_CONNECTIONS) * sizeof *list);
+        struct config_connection *list =
+                config_arena_take(&b->p->arena, count_enabled(b, SCHEMA_CONNECTIONS) * sizeof *list);
 
         c->connections = list;
         if (!list) {
                 b->no_memory = true;
                 return;
         }
-        vec_foreach(block, &b->p->entries.blocks) {
+        vec_foreach (block, &b->p->entries.blocks) {
                 char prefix[KEY_MAX];
 
                 (void)str_format(prefix, sizeof prefix, "connections.%s", block->name);
@@ -285,7 +293,7 @@ static void build_backends(struct build *b, enum schema_named kind, const struct
                 b->no_memory = true;
                 return;
         }
-        vec_foreach(block, &b->p->entries.blocks) {
+        vec_foreach (block, &b->p->entries.blocks) {
                 char prefix[KEY_MAX];
 
                 (void)str_format(prefix, sizeof prefix, "%s.%s", schema_named[kind].key, block->name);
@@ -303,14 +311,16 @@ static void choose_vault(struct build *b)
 
         if (said) {
                 if (!config_backend_find(c->vaults, c->vaults_n, c->daemon.default_vault))
-                        faults_tell(b->faults, said->at, said->key, "name a block of vaults that is enabled", "there is no vault \"%s\"", c->daemon.default_vault);
+                        faults_tell(b->faults, said->at, said->key, "name a block of vaults that is enabled",
+                                "there is no vault \"%s\"", c->daemon.default_vault);
         } else if (c->vaults_n == 1) {
                 derive(b, "daemon", "default_vault", &c->daemon.default_vault, "%s", c->vaults[0].name);
         } else {
-                vec_foreach(block, &b->p->entries.blocks) {
+                vec_foreach (block, &b->p->entries.blocks) {
                         if (block->kind != SCHEMA_VAULTS)
                                 continue;
-                        faults_tell(b->faults, block->at, "daemon.default_vault", "say which one checkpoints go to: default_vault = \"NAME\" in the daemon block",
+                        faults_tell(b->faults, block->at, "daemon.default_vault",
+                                "say which one checkpoints go to: default_vault = \"NAME\" in the daemon block",
                                 "there are %zu vaults", c->vaults_n);
                         return;
                 }
@@ -320,16 +330,17 @@ static void choose_vault(struct build *b)
 /* The site's layer of settings; daemon.check_every is one of them under another name. */
 static void build_settings(struct build *b)
 {
-        const struct entry *check = find(b, "daemon", "check_every"), *same = entries_find(&b->p->entries, "settings.check.every");
+        const struct entry *check = find(b, "daemon", "check_every"),
+                           *same = entries_find(&b->p->entries, "settings.check.every");
         json_t *settings = own_object(b);
         char where[256];
 
-        vec_foreach(e, &b->p->entries.list)
+        vec_foreach (e, &b->p->entries.list)
                 if (str_starts(e->key, "settings."))
                         set(b, settings, e->key + strlen("settings."), json_string_value(e->value));
         if (same && check && check->at.file)
-                faults_tell(b->faults, check->at, check->key, "keep one of the two", "the setting check.every says it too, in %s",
-                        place_format(same->at, where, sizeof where));
+                faults_tell(b->faults, check->at, check->key, "keep one of the two",
+                        "the setting check.every says it too, in %s", place_format(same->at, where, sizeof where));
         else if (same)
                 (void)duration_parse(json_string_value(same->value), &b->p->config.daemon.check_every_us, NULL);
         else if (check && check->at.file)

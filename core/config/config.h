@@ -41,14 +41,14 @@ struct config_daemon {
         const char *socket_group;      /* "portald": who may connect and submit                               */
         struct config_uids admin_uids; /* besides root: see and act on every job                              */
         struct config_strings admin_groups;
-        int32_t log_level;             /* syslog's: LOG_ERR .. LOG_DEBUG, default LOG_INFO                    */
-        int64_t check_every_us;        /* 60s; the same as the setting "check.every", which it also becomes   */
-        int64_t history_us;            /* 60d: how long ended jobs stay                                       */
-        const char *plugin_dir;        /* where plugins without a path are: PLUGIN_DIR/KIND-NAME.so           */
-        const char *plugin_host;       /* the program portald-plugin-host                                     */
+        int32_t log_level;               /* syslog's: LOG_ERR .. LOG_DEBUG, default LOG_INFO                    */
+        int64_t check_every_us;          /* 60s; the same as the setting "check.every", which it also becomes   */
+        int64_t history_us;              /* 60d: how long ended jobs stay                                       */
+        const char *plugin_dir;          /* where plugins without a path are: PLUGIN_DIR/KIND-NAME.so           */
+        const char *plugin_host;         /* the program portald-plugin-host                                     */
         enum config_isolation isolation; /* of blocks that do not say                                        */
-        const char *installation_file; /* the installation's id: "installation-id" beside the config          */
-        const char *default_vault;     /* name of a vault block; the only one, where there is one             */
+        const char *installation_file;   /* the installation's id: "installation-id" beside the config          */
+        const char *default_vault;       /* name of a vault block; the only one, where there is one             */
 };
 
 enum config_period { CONFIG_MONTH, CONFIG_TOTAL };
@@ -62,14 +62,15 @@ struct config_cap { /* N-04 */
 /* options: an object of strings, in the file's order, for the plugin's open(). A value "credential:NAME" is read from
  * $CREDENTIALS_DIRECTORY/NAME (one newline at its end taken off) unless the load said not to. */
 struct config_connection {
-        const char *name;             /* [a-z0-9][a-z0-9-]{0,47}                                              */
-        const char *provider;         /* "local"                                                              */
-        const char *plugin;           /* path of the .so                                                      */
+        const char *name;     /* [a-z0-9][a-z0-9-]{0,47}                                              */
+        const char *provider; /* "local"                                                              */
+        const char *plugin;   /* path of the .so                                                      */
         enum config_isolation isolation;
-        const json_t *options;        /* never NULL                                                           */
-        char currency[4];             /* "" = the provider's own                                              */
+        const json_t *options; /* never NULL                                                           */
+        char currency[4];      /* "" = the provider's own                                              */
         struct config_cap cap;
-        const char *runner_socket;    /* for providers whose machines are this one: default runner.socket; it is also the option
+        const char *
+                runner_socket; /* for providers whose machines are this one: default runner.socket; it is also the option
                                        * "runner_socket" unless options has one                               */
 };
 struct config_backend { /* a capture, a vault or a billing sink */
@@ -80,18 +81,18 @@ struct config_backend { /* a capture, a vault or a billing sink */
 };
 
 struct config_runner {
-        const char *state_dir;        /* "/var/lib/portal-runner"                                             */
-        const char *run_dir;          /* "/run/portal-runner"                                                 */
-        const char *socket;           /* run_dir "/runner.sock"                                               */
-        const char *socket_group;     /* "portald"                                                            */
+        const char *state_dir;             /* "/var/lib/portal-runner"                                             */
+        const char *run_dir;               /* "/run/portal-runner"                                                 */
+        const char *socket;                /* run_dir "/runner.sock"                                               */
+        const char *socket_group;          /* "portald"                                                            */
         struct config_strings image_roots; /* dir: and oci: images only below these; none = no such images     */
-        const char *image_store;      /* state_dir "/images": unpacked images                                 */
-        const char *runtime;          /* absolute path of runc or crun; NULL = the best one found             */
-        const char *conmon;           /* absolute path; NULL = found in PATH                                  */
-        bool user_ns;                 /* false: jobs may not be given one (and root inside is root outside)   */
-        uint32_t uid_base;            /* first uid and gid on the machine for containers                      */
-        uint32_t uid_count;           /* ids a container has                                                  */
-        uint32_t uid_ranges;          /* ranges of uid_count, from uid_base on; each running job has its own  */
+        const char *image_store;           /* state_dir "/images": unpacked images                                 */
+        const char *runtime;               /* absolute path of runc or crun; NULL = the best one found             */
+        const char *conmon;                /* absolute path; NULL = found in PATH                                  */
+        bool user_ns;                      /* false: jobs may not be given one (and root inside is root outside)   */
+        uint32_t uid_base;                 /* first uid and gid on the machine for containers                      */
+        uint32_t uid_count;                /* ids a container has                                                  */
+        uint32_t uid_ranges;               /* ranges of uid_count, from uid_base on; each running job has its own  */
 };
 
 struct config {
@@ -107,9 +108,9 @@ struct config {
 };
 
 struct config_params {
-        const char *path;     /* the main file; NULL = CONFIG_PATH                                               */
-        bool keep_secrets;    /* leave "credential:NAME" as it is: the runner, --check-config without credentials */
-        uint32_t owner_uid;   /* besides root, the only owner that a file may have: the program's user            */
+        const char *path;   /* the main file; NULL = CONFIG_PATH                                               */
+        bool keep_secrets;  /* leave "credential:NAME" as it is: the runner, --check-config without credentials */
+        uint32_t owner_uid; /* besides root, the only owner that a file may have: the program's user            */
         /* spec's setting_check(), for faults with file:line; NULL = not checked here. */
         int (*check_setting)(const char *key, const char *value, struct pd_error *err);
 };

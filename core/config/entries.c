@@ -5,11 +5,11 @@
 
 void entries_clear(struct entries *e)
 {
-        vec_foreach(entry, &e->list) {
+        vec_foreach (entry, &e->list) {
                 free(entry->key);
                 json_decref(entry->value);
         }
-        vec_foreach(block, &e->blocks)
+        vec_foreach (block, &e->blocks)
                 free(block->name);
         vec_free(&e->list);
         vec_free(&e->blocks);
@@ -24,7 +24,8 @@ const struct entry *entries_find(const struct entries *e, const char *key)
         return at ? &e->list.at[json_integer_value(at)] : NULL;
 }
 
-const struct entry *entries_add(struct entries *e, const char *key, const struct schema_row *row, json_t *value, struct place at)
+const struct entry *entries_add(
+        struct entries *e, const char *key, const struct schema_row *row, json_t *value, struct place at)
 {
         js_owned *owned = value;
         const struct entry *before = entries_find(e, key);
@@ -50,7 +51,7 @@ void entries_add_block(struct entries *e, enum schema_named kind, const char *na
 {
         struct block b = { .kind = kind, .at = at };
 
-        vec_foreach(known, &e->blocks)
+        vec_foreach (known, &e->blocks)
                 if (known->kind == kind && streq(known->name, name))
                         return;
         b.name = strdup(name);
@@ -91,7 +92,7 @@ char *config_arena_format(struct arena *a, const char *fmt, ...)
 
 void config_arena_clear(struct arena *a)
 {
-        vec_foreach(p, &a->list)
+        vec_foreach (p, &a->list)
                 free(*p);
         vec_free(&a->list);
 }

@@ -13,7 +13,7 @@
 
 void files_clear(struct files *f)
 {
-        vec_foreach(path, &f->paths)
+        vec_foreach (path, &f->paths)
                 free(*path);
         vec_free(&f->paths);
 }
@@ -59,7 +59,8 @@ int files_list(const char *main_path, struct files *ret, struct pd_error *err)
         if (n < 0 && errno != ENOENT)
                 r = pd_fail(err, PD_E_IO, "%s cannot be read (%m): let the program's user read it, or remove it", dir);
         if (n > FILES_MAX)
-                r = pd_fail(err, PD_E_FULL, "%s has %d files: at most %d are read, put several blocks into one", dir, n, FILES_MAX);
+                r = pd_fail(err, PD_E_FULL, "%s has %d files: at most %d are read, put several blocks into one", dir, n,
+                        FILES_MAX);
         for (int i = 0; i < n; i++) {
                 if (r == 0)
                         r = add(&f, dir, parts[i]->d_name, err);
@@ -115,7 +116,8 @@ static int read_all(int fd, const char *path, size_t max, char **ret, size_t *re
                         return pd_fail(err, PD_E_IO, "%s cannot be read (%m): look at the disk", path);
                 n += (size_t)got;
                 if (n > max)
-                        return pd_fail(err, PD_E_FULL, "%s is longer than %zu KiB: split it over files in conf.d", path, max / 1024);
+                        return pd_fail(err, PD_E_FULL, "%s is longer than %zu KiB: split it over files in conf.d", path,
+                                max / 1024);
                 if (got == 0)
                         break;
         }
@@ -132,7 +134,8 @@ int files_read(const char *path, uint32_t owner_uid, char **ret, size_t *ret_n, 
         int r;
 
         if (fd < 0 && errno == ENOENT)
-                return pd_fail(err, PD_E_NOT_FOUND, "there is no config file: write one (start from the shipped portald.conf.example)");
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "there is no config file: write one (start from the shipped portald.conf.example)");
         if (fd < 0 || fstat(fd, &st) < 0)
                 return pd_fail(err, PD_E_IO, "it cannot be opened (%m): let the program's user read it");
         if (!S_ISREG(st.st_mode))
@@ -167,22 +170,27 @@ int files_secret(const char *text, char **ret, struct pd_error *err)
                 return *ret ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for the config");
         }
         if (!credential_name_good(name))
-                return pd_fail(err, PD_E_INVALID, "\"%.80s\" names no credential: write credential:NAME with letters, digits, - _ and .", text);
+                return pd_fail(err, PD_E_INVALID,
+                        "\"%.80s\" names no credential: write credential:NAME with letters, digits, - _ and .", text);
         if (!dir || !*dir)
-                return pd_fail(err, PD_E_NOT_FOUND, "\"%.80s\" is wanted and systemd gave this program no credentials: add LoadCredential=%.60s to its unit",
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "\"%.80s\" is wanted and systemd gave this program no credentials: add LoadCredential=%.60s to "
+                        "its unit",
                         text, name);
         if (asprintf(&path, "%s/%s", dir, name) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the config");
         fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
-                return pd_fail(err, PD_E_NOT_FOUND, "\"%.80s\" cannot be opened (%m): add LoadCredential=%.60s to the unit", text, name);
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "\"%.80s\" cannot be opened (%m): add LoadCredential=%.60s to the unit", text, name);
         r = read_all(fd, text, SECRET_BYTES_MAX, &secret, &n, err);
         if (r < 0)
                 return r;
         if (n && secret[n - 1] == '\n')
                 secret[--n] = '\0';
         if (n == 0 || strlen(secret) != n)
-                return pd_fail(err, PD_E_INVALID, "\"%.80s\" is empty or no text: a credential is one line of it", text);
+                return pd_fail(
+                        err, PD_E_INVALID, "\"%.80s\" is empty or no text: a credential is one line of it", text);
         *ret = pd_steal(secret);
         return 0;
 }

@@ -9,12 +9,12 @@
 
 /* --- faults.c: every fault of a load --- */
 struct faults {
-        json_t *list; /* of {"at","text","fix"}; at most CONFIG_FAULTS_MAX */
-        size_t n;     /* all that there were                               */
+        json_t *list;         /* of {"at","text","fix"}; at most CONFIG_FAULTS_MAX */
+        size_t n;             /* all that there were                               */
         struct pd_error *err; /* the first; may be NULL                    */
 };
 struct place {
-        const char *file; /* NULL = built in */
+        const char *file;  /* NULL = built in */
         unsigned int line; /* 0 = the file as a whole */
 };
 #define KEY_MAX 256 /* a whole key, "connections.lab.options.price" */
@@ -61,7 +61,8 @@ void entries_clear(struct entries *e);
 /* NULL = there is none. Valid until the next add. */
 const struct entry *entries_find(const struct entries *e, const char *key);
 /* Takes value. A key that is there already is left as it is, and the entry returned; else NULL. */
-const struct entry *entries_add(struct entries *e, const char *key, const struct schema_row *row, json_t *value, struct place at);
+const struct entry *entries_add(
+        struct entries *e, const char *key, const struct schema_row *row, json_t *value, struct place at);
 void entries_add_block(struct entries *e, enum schema_named kind, const char *name, struct place at);
 
 /* --- value.c: one value against its row --- */

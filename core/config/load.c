@@ -16,7 +16,7 @@ struct load {
         struct config_private *p;
         const struct config_params *params;
         struct faults faults;
-        const char *file; /* being read */
+        const char *file;       /* being read */
         VEC(struct item) items; /* of its lists, in order */
 };
 
@@ -86,12 +86,14 @@ static void take_options(struct load *l, const config_setting_t *group, const ch
                 char whole[KEY_MAX], fix[96];
 
                 (void)str_format(whole, sizeof whole, "%s.%s", key, config_setting_name(s));
-                (void)str_format(fix, sizeof fix, "quote it: write for example %.32s = \"...\"", config_setting_name(s));
+                (void)str_format(
+                        fix, sizeof fix, "quote it: write for example %.32s = \"...\"", config_setting_name(s));
                 if (!value)
                         not_utf8(l, s, whole);
                 else if (strlen(config_setting_name(s)) > OPTION_NAME_MAX)
-                        faults_tell(&l->faults, place_of(l, s), key, "see the plugin's page for its options", "\"%.40s...\" is no option's name: it is longer than %d",
-                                config_setting_name(s), OPTION_NAME_MAX);
+                        faults_tell(&l->faults, place_of(l, s), key, "see the plugin's page for its options",
+                                "\"%.40s...\" is no option's name: it is longer than %d", config_setting_name(s),
+                                OPTION_NAME_MAX);
                 else if (!json_is_string(value))
                         faults_tell(&l->faults, place_of(l, s), whole, fix, "an option is text, and this is not");
                 else
@@ -103,7 +105,7 @@ static struct place place_of_item(const struct load *l, const config_setting_t *
 {
         unsigned int key_line = config_setting_source_line(list);
 
-        vec_foreach(item, &l->items)
+        vec_foreach (item, &l->items)
                 if (item->key_line == key_line && i-- == 0)
                         return (struct place){ l->file, item->line };
         return place_of(l, list);
@@ -129,8 +131,10 @@ static void take_settings(struct load *l, const config_setting_t *list, const st
                 struct place at = place_of_item(l, list, i);
                 char key[KEY_MAX], name[KEY_MAX];
 
-                if (!str_format(name, sizeof name, "%.*s", (int)(equals - text), text) || !str_format(key, sizeof key, "settings.%s", name))
-                        faults_tell(&l->faults, at, "settings", "see the table of settings", "\"%.40s...\" is no setting", text);
+                if (!str_format(name, sizeof name, "%.*s", (int)(equals - text), text) ||
+                        !str_format(key, sizeof key, "settings.%s", name))
+                        faults_tell(&l->faults, at, "settings", "see the table of settings",
+                                "\"%.40s...\" is no setting", text);
                 else if (l->params->check_setting && l->params->check_setting(name, equals + 1, &err) < 0)
                         faults_error(&l->faults, at, key, &err);
                 else
@@ -192,10 +196,12 @@ static void take_named(struct load *l, const config_setting_t *group, enum schem
 
                 (void)str_format(key, sizeof key, "%s.%s", named->key, name);
                 if (!value_name_good(name)) {
-                        faults_tell(&l->faults, place_of(l, s), named->key, "use a-z, 0-9 and -, at most 48, as in \"lab\"", "\"%.60s\" cannot name %s",
-                                name, named->what);
+                        faults_tell(&l->faults, place_of(l, s), named->key,
+                                "use a-z, 0-9 and -, at most 48, as in \"lab\"", "\"%.60s\" cannot name %s", name,
+                                named->what);
                 } else if (!config_setting_is_group(s)) {
-                        faults_tell(&l->faults, place_of(l, s), key, "write NAME: { ... };", "%s is a block, and this is none", named->what);
+                        faults_tell(&l->faults, place_of(l, s), key, "write NAME: { ... };",
+                                "%s is a block, and this is none", named->what);
                 } else {
                         entries_add_block(&l->p->entries, kind, name, place_of(l, s));
                         take_block(l, s, named->block, key);
@@ -217,7 +223,8 @@ static void take_top(struct load *l, const config_setting_t *s)
                 return;
         }
         if (!config_setting_is_group(s)) {
-                faults_tell(&l->faults, place_of(l, s), name, "write NAME: { ... };", "\"%s\" is a block, and this is none", name);
+                faults_tell(&l->faults, place_of(l, s), name, "write NAME: { ... };",
+                        "\"%s\" is a block, and this is none", name);
                 return;
         }
         for (enum schema_named kind = 0; kind < SCHEMA_NAMED_N; kind++) {
@@ -255,7 +262,8 @@ static void parse(struct load *l, const char *text)
                 for (int i = 0; i < config_setting_length(root); i++)
                         take_top(l, config_setting_get_elem(root, (unsigned int)i));
         } else {
-                faults_tell(&l->faults, (struct place){ l->file, (unsigned int)config_error_line(&c) }, "", "give each key once in a block; the values of a list in [ ] are all of one type", "%s",
+                faults_tell(&l->faults, (struct place){ l->file, (unsigned int)config_error_line(&c) }, "",
+                        "give each key once in a block; the values of a list in [ ] are all of one type", "%s",
                         str_or(config_error_text(&c), "not understood"));
         }
         config_destroy(&c);
@@ -287,7 +295,7 @@ struct config *config_free(struct config *c)
         entries_clear(&p->entries);
         files_clear(&p->files);
         config_arena_clear(&p->arena);
-        vec_foreach(o, &p->objects)
+        vec_foreach (o, &p->objects)
                 json_decref(*o);
         vec_free(&p->objects);
         free(p);
@@ -296,7 +304,7 @@ struct config *config_free(struct config *c)
 
 static int note_origins(struct config_private *p)
 {
-        vec_foreach(e, &p->entries.list) {
+        vec_foreach (e, &p->entries.list) {
                 char where[KEY_MAX + 1024];
 
                 e->origin = config_arena_format(&p->arena, "%s", place_format(e->at, where, sizeof where));
@@ -322,7 +330,7 @@ int config_load(struct config **ret, const struct config_params *params, json_t 
         r = files_list(params->path ? params->path : CONFIG_PATH, &l.p->files, err);
         if (r < 0)
                 return r;
-        vec_foreach(path, &l.p->files.paths)
+        vec_foreach (path, &l.p->files.paths)
                 take_file(&l, *path);
         vec_free(&l.items);
         r = build(l.p, params, &l.faults);

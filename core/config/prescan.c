@@ -42,7 +42,8 @@ static const char *shown(const char *at, size_t n, char buf[SHOWN_MAX])
         return buf;
 }
 
-__attribute__((format(printf, 4, 5))) static void tell(struct scan *s, unsigned int line, const char *fix, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void tell(
+        struct scan *s, unsigned int line, const char *fix, const char *fmt, ...)
 {
         char text[160];
         va_list ap;
@@ -138,8 +139,8 @@ static void check_escape(struct scan *s)
         if (!c || !strchr("\\\"nrtf", c)) {
                 char buf[SHOWN_MAX];
 
-                tell(s, s->line, "write \\\\ for a backslash; \\\" \\n \\r \\t \\f and \\xHH are the other escapes", "the escape \"\\%s\" is not known",
-                        shown(s->bytes + s->at + 1, s->at + 1 < s->n, buf));
+                tell(s, s->line, "write \\\\ for a backslash; \\\" \\n \\r \\t \\f and \\xHH are the other escapes",
+                        "the escape \"\\%s\" is not known", shown(s->bytes + s->at + 1, s->at + 1 < s->n, buf));
         }
         s->at += c == '\n' ? 1 : 2;
 }
@@ -162,12 +163,14 @@ static void take_string(struct scan *s)
                         continue;
                 }
                 if ((unsigned char)c < ' ' && c != '\t')
-                        tell(s, s->line, "leave it out, or write it as \\xHH", "the byte 0x%02x in a string", (unsigned int)(unsigned char)c);
+                        tell(s, s->line, "leave it out, or write it as \\xHH", "the byte 0x%02x in a string",
+                                (unsigned int)(unsigned char)c);
                 s->at++;
         }
         if (s->at > s->n)
                 s->at = s->n;
-        tell(s, from, "close it with \" on the same line", "the string %s is never closed", shown(s->bytes + begin, s->at - begin, buf));
+        tell(s, from, "close it with \" on the same line", "the string %s is never closed",
+                shown(s->bytes + begin, s->at - begin, buf));
 }
 
 /* From a digit, a sign or a point on: all that a person could take for one number ("0.10usd/h"). */
@@ -185,7 +188,8 @@ static void take_number(struct scan *s, struct token *t)
         }
         t->n = (size_t)(s->bytes + s->at - t->at);
         if (!plain || digits == 0)
-                tell(s, s->line, "write a quantity as a quoted string with its unit (\"72h\", \"1.5GiB\", \"0.10usd/h\")",
+                tell(s, s->line,
+                        "write a quantity as a quoted string with its unit (\"72h\", \"1.5GiB\", \"0.10usd/h\")",
                         "%s is no plain whole number", shown(t->at, t->n, buf));
         else if (digits > PRESCAN_INT_DIGITS)
                 tell(s, s->line, "quote it, as in \"3000000000\"; a size or a time is a quoted string with its unit",
@@ -305,7 +309,8 @@ static bool take_nested(struct scan *s)
         bool good;
 
         if (++s->depth > PRESCAN_DEPTH_MAX) {
-                tell(s, line, "the config needs no more than 4", "blocks and lists are nested deeper than %d levels", PRESCAN_DEPTH_MAX);
+                tell(s, line, "the config needs no more than 4", "blocks and lists are nested deeper than %d levels",
+                        PRESCAN_DEPTH_MAX);
                 return false;
         }
         advance(s);
@@ -329,9 +334,11 @@ static bool take_value(struct scan *s, bool scalar_only)
         if (at_punct(s, "{[(") && !scalar_only)
                 return take_nested(s);
         if (s->now.kind == NAME)
-                return unexpected(s, "a value", "quote text, as in \"text\"; only true, false and small whole numbers go without");
-        return unexpected(s, "a value", scalar_only ? "write a quoted string, a whole number, true or false"
-                                                    : "write a quoted string, a whole number, true, false, { ... } or [ ... ]");
+                return unexpected(s, "a value",
+                        "quote text, as in \"text\"; only true, false and small whole numbers go without");
+        return unexpected(s, "a value",
+                scalar_only ? "write a quoted string, a whole number, true or false"
+                            : "write a quoted string, a whole number, true, false, { ... } or [ ... ]");
 }
 
 static bool take_settings(struct scan *s, char end)

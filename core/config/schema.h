@@ -43,13 +43,13 @@ struct schema_row {
         enum schema_block block;
         const char *key;
         enum schema_type type;
-        size_t offset;        /* of the member in the block's struct                                     */
-        const char *fallback; /* the default as written in a file; NULL = none, or as `otherwise` says   */
-        const char *otherwise;/* what holds without it, where that is no constant                        */
-        const char *example;  /* a value for messages and the example, where fallback is none            */
-        const char *help;     /* one sentence                                                            */
-        const char *choices;  /* "a|b", in the order of the enum                                         */
-        int64_t min, max;     /* COUNT, DURATION (us); both 0 = no bound                                 */
+        size_t offset;         /* of the member in the block's struct                                     */
+        const char *fallback;  /* the default as written in a file; NULL = none, or as `otherwise` says   */
+        const char *otherwise; /* what holds without it, where that is no constant                        */
+        const char *example;   /* a value for messages and the example, where fallback is none            */
+        const char *help;      /* one sentence                                                            */
+        const char *choices;   /* "a|b", in the order of the enum                                         */
+        int64_t min, max;      /* COUNT, DURATION (us); both 0 = no bound                                 */
         bool required;
 };
 extern const struct schema_row schema_rows[];

@@ -23,15 +23,17 @@ static bool path_good(const char *path)
 
 char *value_example(const struct schema_row *row, char *buf, size_t n)
 {
-        bool quoted = row->type != SCHEMA_BOOL && row->type != SCHEMA_COUNT && row->type != SCHEMA_STRINGS && row->type != SCHEMA_PATHS &&
-                row->type != SCHEMA_UIDS && row->type != SCHEMA_OPTIONS && row->type != SCHEMA_SETTINGS && row->type != SCHEMA_GROUP;
+        bool quoted = row->type != SCHEMA_BOOL && row->type != SCHEMA_COUNT && row->type != SCHEMA_STRINGS &&
+                      row->type != SCHEMA_PATHS && row->type != SCHEMA_UIDS && row->type != SCHEMA_OPTIONS &&
+                      row->type != SCHEMA_SETTINGS && row->type != SCHEMA_GROUP;
         const char *value = row->fallback ? row->fallback : str_or(row->example, "{ }");
 
         (void)str_format(buf, n, "%s = %s%s%s", row->key, quoted ? "\"" : "", value, quoted ? "\"" : "");
         return buf;
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(struct pd_error *err, const struct schema_row *row, const char *fmt, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(
+        struct pd_error *err, const struct schema_row *row, const char *fmt, ...)
 {
         char why[140], example[80];
         va_list ap;
@@ -52,7 +54,9 @@ static int wrong_type(const struct schema_row *row, const json_t *v, struct pd_e
 /* Each takes a string that is not longer than STRING_MAX. */
 static int check_name(const struct schema_row *row, const char *s, struct pd_error *err)
 {
-        return value_name_good(s) ? 0 : refuse(err, row, "\"%.60s\" is no name (a-z, 0-9 and -, at most %d)", s, NAME_MAX_OURS);
+        return value_name_good(s)
+                       ? 0
+                       : refuse(err, row, "\"%.60s\" is no name (a-z, 0-9 and -, at most %d)", s, NAME_MAX_OURS);
 }
 
 static int check_path(const struct schema_row *row, const char *s, struct pd_error *err)
@@ -62,12 +66,16 @@ static int check_path(const struct schema_row *row, const char *s, struct pd_err
 
 static int check_program(const struct schema_row *row, const char *s, struct pd_error *err)
 {
-        return streq(s, "auto") || path_good(s) ? 0 : refuse(err, row, "\"%.60s\" is neither \"auto\" nor an absolute path", s);
+        return streq(s, "auto") || path_good(s)
+                       ? 0
+                       : refuse(err, row, "\"%.60s\" is neither \"auto\" nor an absolute path", s);
 }
 
 static int check_plugin(const struct schema_row *row, const char *s, struct pd_error *err)
 {
-        return value_name_good(s) || path_good(s) ? 0 : refuse(err, row, "\"%.60s\" is neither a plugin's name nor an absolute path", s);
+        return value_name_good(s) || path_good(s)
+                       ? 0
+                       : refuse(err, row, "\"%.60s\" is neither a plugin's name nor an absolute path", s);
 }
 
 static int check_duration(const struct schema_row *row, const char *s, struct pd_error *err)
@@ -79,7 +87,8 @@ static int check_duration(const struct schema_row *row, const char *s, struct pd
         if (r < 0)
                 return r;
         if (us < row->min || us > row->max)
-                return refuse(err, row, "\"%.40s\" lies outside %s to %s", s, duration_format(row->min, least), duration_format(row->max, most));
+                return refuse(err, row, "\"%.40s\" lies outside %s to %s", s, duration_format(row->min, least),
+                        duration_format(row->max, most));
         return 0;
 }
 
@@ -163,7 +172,8 @@ static int check_text(const struct schema_row *row, const json_t *v, struct pd_e
         if (!json_is_string(v))
                 return wrong_type(row, v, err);
         if (json_string_length(v) > STRING_MAX)
-                return refuse(err, row, "\"%.20s...\" has %zu bytes, and %d are allowed", json_string_value(v), json_string_length(v), STRING_MAX);
+                return refuse(err, row, "\"%.20s...\" has %zu bytes, and %d are allowed", json_string_value(v),
+                        json_string_length(v), STRING_MAX);
         return text_checks[row->type](row, json_string_value(v), err);
 }
 
@@ -195,7 +205,8 @@ static int check_count(const struct schema_row *row, const json_t *v, struct pd_
         if (!count_of(v, &n))
                 return wrong_type(row, v, err);
         if (n < row->min || n > row->max)
-                return refuse(err, row, "%lld lies outside %lld to %lld", (long long)n, (long long)row->min, (long long)row->max);
+                return refuse(err, row, "%lld lies outside %lld to %lld", (long long)n, (long long)row->min,
+                        (long long)row->max);
         return 0;
 }
 
@@ -208,7 +219,7 @@ static int check_list(const struct schema_row *row, const json_t *v, struct pd_e
                 return wrong_type(row, v, err);
         if (json_array_size(v) > LIST_MAX)
                 return refuse(err, row, "%zu values are too many (at most %d)", json_array_size(v), LIST_MAX);
-        json_array_foreach(v, i, item) {
+        json_array_foreach (v, i, item) {
                 int r = row->type == SCHEMA_UIDS ? check_count(row, item, err) : check_text(row, item, err);
 
                 if (r < 0)

@@ -124,7 +124,8 @@ static void take_item(struct pending *p, struct frame *f)
 
         p->items_n += f->json_n;
         if (p->items_n > CONN_ITEMS_MAX) {
-                (void)pd_fail(&err, PD_E_FULL, "the answer to \"%s\" has more than %u bytes of items", p->op, CONN_ITEMS_MAX);
+                (void)pd_fail(
+                        &err, PD_E_FULL, "the answer to \"%s\" has more than %u bytes of items", p->op, CONN_ITEMS_MAX);
                 finish(p, &err, NULL);
                 return;
         }
@@ -165,7 +166,8 @@ static int dispatch(struct conn *c, struct frame *f, int *fds, size_t n_fds, str
         while (n_fds)
                 (void)safe_close(fds[--n_fds]); /* answers carry none */
         if (f->request > c->last_request)
-                return pd_fail(err, PD_E_CORRUPT, "an answer to request %llu, which was never sent", (unsigned long long)f->request);
+                return pd_fail(err, PD_E_CORRUPT, "an answer to request %llu, which was never sent",
+                        (unsigned long long)f->request);
         p = pending_find(c, f->request); /* none: its deadline has passed */
         if (p && f->kind == FRAME_ITEM)
                 take_item(p, f);
@@ -197,7 +199,8 @@ static int read_in(struct conn *c, struct pd_error *err)
         }
         if (!end || c->lost)
                 return 0;
-        return pd_fail(err, PD_E_IO, stream_torn(&c->stream) ? "the peer closed the stream inside a frame" : "the peer closed the stream");
+        return pd_fail(err, PD_E_IO,
+                stream_torn(&c->stream) ? "the peer closed the stream inside a frame" : "the peer closed the stream");
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -284,13 +287,14 @@ static int on_deadline(sd_event_source *source, uint64_t usec, void *arg)
 
         (void)source;
         (void)usec;
-        (void)pd_fail(&err, PD_E_DEADLINE, "no answer to \"%s\" within %s%s", p->op, duration_format(p->timeout_us, span),
-                unsent ? ": the peer does not read, and it was never sent" : "");
+        (void)pd_fail(&err, PD_E_DEADLINE, "no answer to \"%s\" within %s%s", p->op,
+                duration_format(p->timeout_us, span), unsent ? ": the peer does not read, and it was never sent" : "");
         finish(p, &err, NULL);
         return 0;
 }
 
-static int pending_new(struct pending **ret, struct conn *c, const json_t *body, int64_t timeout_us, struct pd_error *err)
+static int pending_new(
+        struct pending **ret, struct conn *c, const json_t *body, int64_t timeout_us, struct pd_error *err)
 {
         pd_cleanup(pending_freep) struct pending *p = NULL;
         int r;
@@ -298,7 +302,8 @@ static int pending_new(struct pending **ret, struct conn *c, const json_t *body,
         if (timeout_us <= 0)
                 return pd_fail(err, PD_E_INVALID, "a request needs a deadline above 0");
         if (c->n_pending >= CONN_PENDING_MAX)
-                return pd_fail(err, PD_E_FULL, "%zu requests wait for answers, and at most %d may", c->n_pending, CONN_PENDING_MAX);
+                return pd_fail(err, PD_E_FULL, "%zu requests wait for answers, and at most %d may", c->n_pending,
+                        CONN_PENDING_MAX);
         p = calloc(1, sizeof *p);
         if (!p)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a request");
@@ -312,12 +317,16 @@ static int pending_new(struct pending **ret, struct conn *c, const json_t *body,
         return 0;
 }
 
-int conn_request(struct conn *c, uint64_t generation, const json_t *body, const void *blob, size_t blob_n, const int *fds,
-        size_t n_fds, int64_t timeout_us, conn_answer_fn done, void *arg, struct pd_error *err)
+int conn_request(struct conn *c, uint64_t generation, const json_t *body, const void *blob, size_t blob_n,
+        const int *fds, size_t n_fds, int64_t timeout_us, conn_answer_fn done, void *arg, struct pd_error *err)
 {
         pd_cleanup(pending_freep) struct pending *p = NULL;
-        struct frame f = { .kind = FRAME_REQUEST, .generation = generation, .request = c->last_request + 1,
-                .json = (json_t *)(uintptr_t)body, .blob = (void *)(uintptr_t)blob, .blob_n = blob_n };
+        struct frame f = { .kind = FRAME_REQUEST,
+                .generation = generation,
+                .request = c->last_request + 1,
+                .json = (json_t *)(uintptr_t)body,
+                .blob = (void *)(uintptr_t)blob,
+                .blob_n = blob_n };
         int r;
 
         r = pending_new(&p, c, body, timeout_us, err);
@@ -340,13 +349,18 @@ int conn_request(struct conn *c, uint64_t generation, const json_t *body, const 
 static int send_plain(struct conn *c, enum frame_kind kind, uint64_t generation, uint64_t request, const json_t *body,
         const void *blob, size_t blob_n, struct pd_error *err)
 {
-        struct frame f = { .kind = kind, .generation = generation, .request = request, .json = (json_t *)(uintptr_t)body,
-                .blob = (void *)(uintptr_t)blob, .blob_n = blob_n };
+        struct frame f = { .kind = kind,
+                .generation = generation,
+                .request = request,
+                .json = (json_t *)(uintptr_t)body,
+                .blob = (void *)(uintptr_t)blob,
+                .blob_n = blob_n };
 
         return send_frame(c, &f, NULL, 0, err);
 }
 
-int conn_answer(struct conn *c, uint64_t request, const json_t *body, const void *blob, size_t blob_n, struct pd_error *err)
+int conn_answer(
+        struct conn *c, uint64_t request, const json_t *body, const void *blob, size_t blob_n, struct pd_error *err)
 {
         js_owned *copy = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
 

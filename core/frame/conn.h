@@ -14,8 +14,8 @@
 
 #define CONN_QUEUE_MAX (UINT32_C(32) << 20)
 #define CONN_FDS_MAX 4
-#define CONN_PENDING_MAX 16384                /* requests without an answer; above it -PD_E_FULL   */
-#define CONN_ITEMS_MAX (UINT32_C(64) << 20)   /* bytes of items of one answer; above it -PD_E_FULL */
+#define CONN_PENDING_MAX 16384              /* requests without an answer; above it -PD_E_FULL   */
+#define CONN_ITEMS_MAX (UINT32_C(64) << 20) /* bytes of items of one answer; above it -PD_E_FULL */
 
 struct conn;
 

@@ -38,13 +38,15 @@ int frame_encode(enum frame_kind kind, uint64_t generation, uint64_t request, co
                 return pd_fail(err, PD_E_INVALID, "a frame's body must be a JSON object");
         text = js_dump(json);
         if (!text)
-                return pd_fail(err, PD_E_NOMEM, "a frame's body cannot be written: no memory, or text that is not UTF-8");
+                return pd_fail(
+                        err, PD_E_NOMEM, "a frame's body cannot be written: no memory, or text that is not UTF-8");
         n = strlen(text);
         if (n > FRAME_JSON_MAX)
-                return pd_fail(err, PD_E_FULL, "a message of %zu bytes is too long: a frame carries %u bytes of JSON", n, FRAME_JSON_MAX);
+                return pd_fail(err, PD_E_FULL, "a message of %zu bytes is too long: a frame carries %u bytes of JSON",
+                        n, FRAME_JSON_MAX);
         if (blob_n > FRAME_BLOB_MAX)
-                return pd_fail(err, PD_E_FULL, "%zu raw bytes are too many: a frame carries %u, send them in pieces", blob_n,
-                        FRAME_BLOB_MAX);
+                return pd_fail(err, PD_E_FULL, "%zu raw bytes are too many: a frame carries %u, send them in pieces",
+                        blob_n, FRAME_BLOB_MAX);
         buf = malloc(FRAME_HEAD + n + blob_n);
         if (!buf)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a frame of %zu bytes", FRAME_HEAD + n + blob_n);
@@ -105,14 +107,18 @@ static int check_head(const struct head *h, struct pd_error *err)
 {
         /* version 1 has none before it */
         if (h->version != FRAME_VERSION)
-                return pd_fail(err, PD_E_CORRUPT, "a frame of version %u: this program speaks version %d, bring both to the same release",
+                return pd_fail(err, PD_E_CORRUPT,
+                        "a frame of version %u: this program speaks version %d, bring both to the same release",
                         h->version, FRAME_VERSION);
         if (h->kind < FRAME_REQUEST || h->kind > FRAME_EVENT)
-                return pd_fail(err, PD_E_CORRUPT, "a frame of kind %u: kinds are %d to %d", h->kind, FRAME_REQUEST, FRAME_EVENT);
+                return pd_fail(err, PD_E_CORRUPT, "a frame of kind %u: kinds are %d to %d", h->kind, FRAME_REQUEST,
+                        FRAME_EVENT);
         if (h->length > FRAME_BODY_MAX)
-                return pd_fail(err, PD_E_CORRUPT, "a frame of %u bytes: at most %u are allowed", h->length, FRAME_BODY_MAX);
+                return pd_fail(
+                        err, PD_E_CORRUPT, "a frame of %u bytes: at most %u are allowed", h->length, FRAME_BODY_MAX);
         if (h->json_n > h->length || h->json_n > FRAME_JSON_MAX)
-                return pd_fail(err, PD_E_CORRUPT, "a frame of %u bytes with %u bytes of JSON: at most %u, and no more than the frame has",
+                return pd_fail(err, PD_E_CORRUPT,
+                        "a frame of %u bytes with %u bytes of JSON: at most %u, and no more than the frame has",
                         h->length, h->json_n, FRAME_JSON_MAX);
         if (h->request == 0 && h->kind != FRAME_EVENT)
                 return pd_fail(err, PD_E_CORRUPT, "a frame of kind %u without a request id", h->kind);
@@ -121,7 +127,10 @@ static int check_head(const struct head *h, struct pd_error *err)
 
 static int take_body(const uint8_t *body, const struct head *h, struct frame *ret, struct pd_error *err)
 {
-        struct frame f = { .kind = (enum frame_kind)h->kind, .generation = h->generation, .request = h->request, .json_n = h->json_n };
+        struct frame f = { .kind = (enum frame_kind)h->kind,
+                .generation = h->generation,
+                .request = h->request,
+                .json_n = h->json_n };
         int r = js_parse((const char *)body, h->json_n, &f.json, err);
 
         if (r < 0)

@@ -49,7 +49,7 @@ int frame_encode(enum frame_kind kind, uint64_t generation, uint64_t request, co
 struct frame_reader {
         uint8_t *buf;
         size_t at, n, room; /* unread: buf[at..n) */
-        bool broken; /* after the first error everything is refused */
+        bool broken;        /* after the first error everything is refused */
 };
 void frame_reader_clear(struct frame_reader *r);
 /* -PD_E_FULL when more than FRAME_READER_MAX bytes lie unread: take frames out in between. */

@@ -103,16 +103,19 @@ static int encode(const struct frame *f, size_t n_fds, struct stream_out *o, str
                 if (!copy || json_object_set_new(copy, COUNT_KEY, json_integer((json_int_t)n_fds)) < 0)
                         return pd_fail(err, PD_E_NOMEM, "no memory for a frame");
         }
-        return frame_encode(f->kind, f->generation, f->request, copy ? copy : f->json, f->blob, f->blob_n, &o->bytes, &o->n, err);
+        return frame_encode(
+                f->kind, f->generation, f->request, copy ? copy : f->json, f->blob, f->blob_n, &o->bytes, &o->n, err);
 }
 
-int stream_queue(struct stream *s, const struct frame *f, const int *fds, size_t n_fds, size_t queue_max, struct pd_error *err)
+int stream_queue(
+        struct stream *s, const struct frame *f, const int *fds, size_t n_fds, size_t queue_max, struct pd_error *err)
 {
         pd_cleanup(out_freep) struct stream_out *o = NULL;
         int r;
 
         if (n_fds > STREAM_FDS_MAX)
-                return pd_fail(err, PD_E_FULL, "%zu descriptors are too many: a frame carries %d", n_fds, STREAM_FDS_MAX);
+                return pd_fail(
+                        err, PD_E_FULL, "%zu descriptors are too many: a frame carries %d", n_fds, STREAM_FDS_MAX);
         if (n_fds && !s->unix_socket)
                 return pd_fail(err, PD_E_UNSUPPORTED, "descriptors travel on unix sockets only");
         o = calloc(1, sizeof *o);
@@ -124,7 +127,8 @@ int stream_queue(struct stream *s, const struct frame *f, const int *fds, size_t
         if (r < 0)
                 return r;
         if (o->n > queue_max - s->queued || s->queued > queue_max)
-                return pd_fail(err, PD_E_FULL, "%zu bytes wait to be sent: the peer does not read, and at most %zu may wait", s->queued,
+                return pd_fail(err, PD_E_FULL,
+                        "%zu bytes wait to be sent: the peer does not read, and at most %zu may wait", s->queued,
                         queue_max);
         r = copy_fds(o, fds, n_fds, err);
         if (r < 0)
@@ -237,8 +241,9 @@ static ssize_t receive_some(struct stream *s, uint8_t *buf, size_t n, struct pd_
                         return -PD_E_CORRUPT;
         }
         if (got < 0)
-                return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? -PD_E_BUSY
-                                                                                  : pd_fail(err, PD_E_IO, "the peer cannot be read from: %m");
+                return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR
+                               ? -PD_E_BUSY
+                               : pd_fail(err, PD_E_IO, "the peer cannot be read from: %m");
         return got;
 }
 
@@ -280,8 +285,9 @@ int stream_next(struct stream *s, struct frame *ret, int fds[STREAM_FDS_MAX], si
                 if (n < 1 || n > STREAM_FDS_MAX || (size_t)n > s->n_fds) {
                         frame_clear(&f);
                         s->in.broken = true;
-                        return pd_fail(err, PD_E_CORRUPT, "a frame claims %lld descriptors: %zu came, and %d are allowed", (long long)n,
-                                s->n_fds, STREAM_FDS_MAX);
+                        return pd_fail(err, PD_E_CORRUPT,
+                                "a frame claims %lld descriptors: %zu came, and %d are allowed", (long long)n, s->n_fds,
+                                STREAM_FDS_MAX);
                 }
                 (void)json_object_del(f.json, COUNT_KEY);
                 memcpy(fds, s->fds, sizeof *fds * (size_t)n);

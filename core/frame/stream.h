@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "frame/frame.h"
 
-#define STREAM_FDS_MAX 4     /* a frame                                    */
+#define STREAM_FDS_MAX 4      /* a frame                                    */
 #define STREAM_FDS_PENDING 64 /* received, of frames that are not whole yet */
 
 struct stream_out;
@@ -30,7 +30,8 @@ int stream_init(struct stream *s, int fd, struct pd_error *err);
 void stream_clear(struct stream *s);
 
 /* json is borrowed, fds are duplicated. -PD_E_FULL past queue_max bytes. */
-int stream_queue(struct stream *s, const struct frame *f, const int *fds, size_t n_fds, size_t queue_max, struct pd_error *err);
+int stream_queue(
+        struct stream *s, const struct frame *f, const int *fds, size_t n_fds, size_t queue_max, struct pd_error *err);
 /* Takes back the request if not a byte of it has left. */
 bool stream_withdraw(struct stream *s, uint64_t request);
 /* Writes what the peer takes without waiting. Negative: the stream is lost. */

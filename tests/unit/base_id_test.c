@@ -27,7 +27,8 @@ static void test_round_trip(void)
                 char text[ID_TEXT_MAX];
 
                 id_format((enum id_kind)kind, id, text);
-                tap_ok(strlen(text) == 30 && id_parse((enum id_kind)kind, text, &back) && id_equal(id, back), "%s reads back as the same id", text);
+                tap_ok(strlen(text) == 30 && id_parse((enum id_kind)kind, text, &back) && id_equal(id, back),
+                        "%s reads back as the same id", text);
         }
         tap_ok((id_make(0, ones).b[6] >> 4) == 7 && (id_make(0, ones).b[8] >> 6) == 2, "ids are UUIDs of version 7");
         tap_ok(id_is_null((struct id){ { 0 } }) && !id_is_null(id_make(1, zeros)), "no id is null but the null id");
@@ -63,12 +64,14 @@ static void test_matches(void)
         for (size_t n = 0; n <= 30; n++) {
                 memcpy(part, text, n);
                 part[n] = '\0';
-                if (id_matches(ID_JOB, id, part) != (n >= 8) || (n >= 4 && id_matches(ID_JOB, id, part + 4) != (n >= 8)))
+                if (id_matches(ID_JOB, id, part) != (n >= 8) ||
+                        (n >= 4 && id_matches(ID_JOB, id, part + 4) != (n >= 8)))
                         break;
                 if (n == 30)
                         tap_ok(true, "every prefix of 4 and more characters matches, with and without job_");
         }
-        tap_ok(!id_matches(ID_JOB, id, "job_zzzz") && !id_matches(ID_MACHINE, id, text), "another prefix or kind does not match");
+        tap_ok(!id_matches(ID_JOB, id, "job_zzzz") && !id_matches(ID_MACHINE, id, text),
+                "another prefix or kind does not match");
 }
 
 int main(void)

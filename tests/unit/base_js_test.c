@@ -67,7 +67,8 @@ static void test_refuses(void)
                 js_owned *v = NULL;
                 int r = js_parse(rows[i].text, rows[i].n, &v, &err);
 
-                if (!tap_ok(r == -PD_E_INVALID && !v && strstr(err.text, rows[i].says), "%s is refused with its place", rows[i].name))
+                if (!tap_ok(r == -PD_E_INVALID && !v && strstr(err.text, rows[i].says), "%s is refused with its place",
+                            rows[i].name))
                         tap_note("r %d: %s", r, err.text);
         }
 }
@@ -81,13 +82,19 @@ static void test_reads(void)
         int64_t n = 0;
 
         tap_int(js_parse(text, strlen(text), &o, &err), 0, "an object is read");
-        tap_ok(streq(js_str(o, "s", ""), "x") && streq(js_str(o, "n", "f"), "f") && streq(js_str(o, "z", "f"), "f"), "another type and null are the fallback");
-        tap_ok(js_int(o, "n", 1) == 7 && js_int(o, "s", 1) == 1 && js_int(NULL, "n", 1) == 1, "integers alike, and without an object");
+        tap_ok(streq(js_str(o, "s", ""), "x") && streq(js_str(o, "n", "f"), "f") && streq(js_str(o, "z", "f"), "f"),
+                "another type and null are the fallback");
+        tap_ok(js_int(o, "n", 1) == 7 && js_int(o, "s", 1) == 1 && js_int(NULL, "n", 1) == 1,
+                "integers alike, and without an object");
         tap_ok(js_bool(o, "b", false) && !js_bool(o, "n", false), "booleans alike");
         tap_ok(js_need_str(o, "s", &s, &err) == 0 && streq(s, "x"), "a needed string is there");
-        tap_ok(js_need_str(o, "q", &s, &err) == -PD_E_INVALID && strstr(err.text, "\"q\"") && strstr(err.text, "missing"), "a missing one is named");
-        tap_ok(js_need_int(o, "s", 0, 9, &n, &err) == -PD_E_INVALID && strstr(err.text, "another type"), "a wrong type is said");
-        tap_ok(js_need_int(o, "n", 0, 6, &n, &err) == -PD_E_INVALID && strstr(err.text, "from 0 to 6") && n == 0, "a value out of range is said, and nothing written");
+        tap_ok(js_need_str(o, "q", &s, &err) == -PD_E_INVALID && strstr(err.text, "\"q\"") &&
+                        strstr(err.text, "missing"),
+                "a missing one is named");
+        tap_ok(js_need_int(o, "s", 0, 9, &n, &err) == -PD_E_INVALID && strstr(err.text, "another type"),
+                "a wrong type is said");
+        tap_ok(js_need_int(o, "n", 0, 6, &n, &err) == -PD_E_INVALID && strstr(err.text, "from 0 to 6") && n == 0,
+                "a value out of range is said, and nothing written");
         tap_ok(js_need_int(o, "n", 7, 7, &n, &err) == 0 && n == 7, "the bounds are inside the range");
 }
 
@@ -110,7 +117,8 @@ static void test_errors_travel(void)
         json_decref(pd_steal(o));
         o = js_from_error(&in);
         js_to_error(o, &out);
-        tap_ok(out.code == PD_E_IO && streq(out.text, "caf?"), "an error cut in the middle of a character still gets through");
+        tap_ok(out.code == PD_E_IO && streq(out.text, "caf?"),
+                "an error cut in the middle of a character still gets through");
 }
 
 static void test_dump(void)

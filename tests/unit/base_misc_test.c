@@ -32,7 +32,8 @@ static void test_nearest(void)
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
                 char name[80];
 
-                (void)str_format(name, sizeof name, "nearest to \"%s\" is %s", rows[i].word, str_or(rows[i].want, "nothing"));
+                (void)str_format(
+                        name, sizeof name, "nearest to \"%s\" is %s", rows[i].word, str_or(rows[i].want, "nothing"));
                 tap_str(str_nearest(rows[i].word, names), rows[i].want, name);
         }
         memset(longest, 'p', sizeof longest - 1);
@@ -67,12 +68,12 @@ static void test_vec(void)
         bool good = true;
         int sum = 0;
 
-        vec_foreach(i, &v)
+        vec_foreach (i, &v)
                 sum++;
         for (int i = 0; i < 1000; i++)
                 good = good && vec_push(&v, i);
         vec_swap_remove(&v, 0);
-        vec_foreach(i, &v)
+        vec_foreach (i, &v)
                 sum += *i;
         tap_ok(good && v.n == 999 && v.at[0] == 999 && sum == 499500, "a vector keeps what is pushed");
         vec_free(&v);

@@ -167,8 +167,9 @@ static void test_good(void)
                 int64_t got = -2;
                 int r = parse(good[i].what, good[i].text, &got, shown, &err);
 
-                if (!tap_ok(r == 0 && got == good[i].want && streq(shown, good[i].shown), "\"%s\" reads as %lld and shows as \"%s\"",
-                            good[i].text, (long long)good[i].want, good[i].shown))
+                if (!tap_ok(r == 0 && got == good[i].want && streq(shown, good[i].shown),
+                            "\"%s\" reads as %lld and shows as \"%s\"", good[i].text, (long long)good[i].want,
+                            good[i].shown))
                         tap_note("r %d, got %lld, shown \"%s\", %s", r, (long long)got, shown, err.text);
         }
 }
@@ -183,8 +184,10 @@ static void test_bad(void)
                 bool named = strstr(err.text, bad[i].says) && strstr(err.text, bad[i].fix);
 
                 if (!strchr(bad[i].text, '\n'))
-                        named = named && strncmp(err.text + 1, bad[i].text, strlen(bad[i].text) < 30 ? strlen(bad[i].text) : 30) == 0;
-                if (!tap_ok(r == -PD_E_INVALID && named, "\"%s\" is refused with its value, the rule and an example", bad[i].what == DURATION && strchr(bad[i].text, '\n') ? "a newline" : bad[i].text))
+                        named = named && strncmp(err.text + 1, bad[i].text,
+                                                 strlen(bad[i].text) < 30 ? strlen(bad[i].text) : 30) == 0;
+                if (!tap_ok(r == -PD_E_INVALID && named, "\"%s\" is refused with its value, the rule and an example",
+                            bad[i].what == DURATION && strchr(bad[i].text, '\n') ? "a newline" : bad[i].text))
                         tap_note("r %d: %s", r, err.text);
         }
 }
@@ -257,10 +260,11 @@ static void test_time(void)
                 { "2100-02-28T23:59:59.999999Z", INT64_C(4107542399999999) },
                 { "2100-03-01T00:00:00.000000Z", INT64_C(4107542400000000) },
         };
-        static const char *const wrong[] = { "", "2026-11-30", "2026-11-30 20:36:24Z", "2026-11-30T20:36:24", "2026-11-31T00:00:00Z",
-                "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z", "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z",
-                "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z", "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.1234567Z",
-                "2026-01-01T00:00:00+01:00", "2026-01-01T00:00:00Zx", "26-01-01T00:00:00Z" };
+        static const char *const wrong[] = { "", "2026-11-30", "2026-11-30 20:36:24Z", "2026-11-30T20:36:24",
+                "2026-11-31T00:00:00Z", "2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-00-01T00:00:00Z",
+                "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01T00:60:00Z", "2026-01-01T00:00:60Z",
+                "2026-01-01T00:00:00.Z", "2026-01-01T00:00:00.1234567Z", "2026-01-01T00:00:00+01:00",
+                "2026-01-01T00:00:00Zx", "26-01-01T00:00:00Z" };
         char buf[QUANTITY_MAX];
         struct pd_error err;
         int64_t us = 0;
@@ -269,16 +273,19 @@ static void test_time(void)
                 tap_str(time_format_utc(rows[i].us, buf), rows[i].utc, rows[i].utc);
                 tap_ok(time_parse_utc(rows[i].utc, &us, &err) == 0 && us == rows[i].us, "%s reads back", rows[i].utc);
         }
-        tap_ok(time_parse_utc("2026-11-30T20:36:24.5Z", &us, &err) == 0 && us % USEC_PER_SEC == 500000, "half a second has one decimal");
+        tap_ok(time_parse_utc("2026-11-30T20:36:24.5Z", &us, &err) == 0 && us % USEC_PER_SEC == 500000,
+                "half a second has one decimal");
         for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
-                tap_ok(time_parse_utc(wrong[i], &us, &err) == -PD_E_INVALID && strstr(err.text, wrong[i]) && strstr(err.text, "2026-11-30T20:36:24Z"),
+                tap_ok(time_parse_utc(wrong[i], &us, &err) == -PD_E_INVALID && strstr(err.text, wrong[i]) &&
+                                strstr(err.text, "2026-11-30T20:36:24Z"),
                         "\"%s\" is no time", wrong[i]);
         tap_str(time_format_local(0, 0, buf), "1970-01-01 00:00:00 +00:00", "local time carries its offset");
         tap_str(time_format_local(0, 19800, buf), "1970-01-01 05:30:00 +05:30", "an offset may be half hours");
         tap_str(time_format_local(0, -12600, buf), "1969-12-31 20:30:00 -03:30", "an offset may lie behind");
         tap_str(time_format_utc(INT64_MAX, buf), "294247-01-10T04:00:54.775807Z", "the last time is shown");
         tap_str(time_format_utc(INT64_MIN, buf), "-290308-12-21T19:59:05.224192Z", "the first time is shown");
-        tap_ok(strlen(time_format_local(INT64_MAX, 86399, buf)) < QUANTITY_MAX, "the last local time does not overflow");
+        tap_ok(strlen(time_format_local(INT64_MAX, 86399, buf)) < QUANTITY_MAX,
+                "the last local time does not overflow");
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 static const struct {
         const char *file;
         int line;
-        const char *key;  /* in the place, after FILE:LINE */
+        const char *key;   /* in the place, after FILE:LINE */
         const char *value; /* what the text must name       */
         const char *fix;
         int faults; /* how many in all; 0 = one */
@@ -18,7 +18,8 @@ static const struct {
         { "unknown-in-cap", 2, "connections.lab.cap.perod", "\"perod\"", "did you mean \"period\"?", 0 },
         { "provider-missing", 2, "connections.lab", "\"provider\"", "provider = \"local\"", 0 },
         { "cap-without-amount", 2, "connections.lab.cap", "\"amount\"", "amount = \"100usd\"", 0 },
-        { "wrong-type-number", 2, "daemon.state_dir", "5 is not an absolute path in quotes", "state_dir = \"/var/lib/portald\"", 0 },
+        { "wrong-type-number", 2, "daemon.state_dir", "5 is not an absolute path in quotes",
+                "state_dir = \"/var/lib/portald\"", 0 },
         { "wrong-type-bool", 2, "runner.user_ns", "\"yes\" is not true or false", "user_ns = true", 0 },
         { "wrong-type-list", 2, "daemon.admin_uids", "1000 is not a list", "admin_uids = [ 1000 ]", 0 },
         { "wrong-type-block", 1, "daemon", "\"daemon\" is a block", "{ ... }", 0 },
@@ -38,9 +39,11 @@ static const struct {
         { "integer-quoted-high", 2, "runner.uid_base", "4294967295 lies outside", "uid_base = 900000000", 0 },
         { "integer-hex", 2, "", "0x10000000 is no plain whole number", "quoted string", 0 },
         { "ranges-too-many", 2, "runner.uid_base", "4294000000 + 65536 x 4096", "lower uid_base", 0 },
-        { "path-relative", 2, "daemon.state_dir", "\"var/lib/portald\" is no absolute path", "\"/var/lib/portald\"", 0 },
+        { "path-relative", 2, "daemon.state_dir", "\"var/lib/portald\" is no absolute path", "\"/var/lib/portald\"",
+                0 },
         { "path-dotdot", 2, "runner.image_roots", "\"/srv/../etc\"", "[ \"/srv/images\" ]", 0 },
-        { "choice", 2, "daemon.log_level", "\"verbose\" is none of error|warning|info|debug", "log_level = \"info\"", 0 },
+        { "choice", 2, "daemon.log_level", "\"verbose\" is none of error|warning|info|debug", "log_level = \"info\"",
+                0 },
         { "currency", 2, "connections.lab.currency", "\"dollar\"", "currency = \"USD\"", 0 },
         { "timezone", 2, "connections.lab.cap.timezone", "\"Mars Base\"", "timezone = \"UTC\"", 0 },
         { "plugin", 2, "vaults.store.plugin", "\"../evil.so\"", "plugin = \"file\"", 0 },
@@ -52,7 +55,8 @@ static const struct {
         { "settings-unknown", 2, "settings.tl", "\"tl\" is no setting", "did you mean \"ttl\"?", 0 },
         { "check-twice", 3, "daemon.check_every", "portald.conf:1", "keep one", 0 },
         { "credential-name", 2, "connections.lab.options.token", "\"credential:../shadow\"", "credential:NAME", 0 },
-        { "credential-missing", 2, "connections.lab.options.token", "\"credential:lab-token\"", "LoadCredential=lab-token", 0 },
+        { "credential-missing", 2, "connections.lab.options.token", "\"credential:lab-token\"",
+                "LoadCredential=lab-token", 0 },
         { "include", 2, "", "@include", "conf.d", 0 },
         { "string-open", 2, "", "\"/var/lib/portald;", "close it with \"", 0 },
         { "comment-open", 2, "", "never closed", "*/", 0 },
@@ -80,7 +84,8 @@ static int check_setting(const char *key, const char *value, struct pd_error *er
         for (size_t i = 0; known[i]; i++)
                 if (streq(known[i], key))
                         return 0;
-        return pd_fail(err, PD_E_INVALID, "\"%s\" is no setting: did you mean \"%s\"?", key, str_or(str_nearest(key, known), "ttl"));
+        return pd_fail(err, PD_E_INVALID, "\"%s\" is no setting: did you mean \"%s\"?", key,
+                str_or(str_nearest(key, known), "ttl"));
 }
 
 static void copy(const struct site *s, const char *name, const char *suffix, const char *as)
@@ -111,12 +116,15 @@ int main(void)
                 copy(&s, rows[i].file, ".conf", "portald.conf");
                 copy(&s, rows[i].file, ".part.conf", "conf.d/part.conf");
                 (void)str_format(part, sizeof part, "%s/conf.d/part.conf", s.dir);
-                (void)str_format(at, sizeof at, "%s:%d%s%s", access(part, F_OK) == 0 ? part : s.main, rows[i].line, *rows[i].key ? " " : "", rows[i].key);
+                (void)str_format(at, sizeof at, "%s:%d%s%s", access(part, F_OK) == 0 ? part : s.main, rows[i].line,
+                        *rows[i].key ? " " : "", rows[i].key);
                 r = site_load_as(&s, false, &c, &faults, &err, check_setting);
                 first = json_array_get(faults, 0);
-                good = r < 0 && !c && streq(js_str(first, "at", ""), at) && strstr(js_str(first, "text", ""), rows[i].value) &&
-                        strstr(js_str(first, "fix", ""), rows[i].fix) && str_starts(err.text, s.dir);
-                if (!tap_ok(good && (int)json_array_size(faults) == (rows[i].faults ? rows[i].faults : 1), "%s is refused with value, place and fix", rows[i].file)) {
+                good = r < 0 && !c && streq(js_str(first, "at", ""), at) &&
+                       strstr(js_str(first, "text", ""), rows[i].value) &&
+                       strstr(js_str(first, "fix", ""), rows[i].fix) && str_starts(err.text, s.dir);
+                if (!tap_ok(good && (int)json_array_size(faults) == (rows[i].faults ? rows[i].faults : 1),
+                            "%s is refused with value, place and fix", rows[i].file)) {
                         pd_cleanup(freep) char *text = js_dump(faults);
 
                         tap_note("r %d, want %s: %s", r, at, str_or(text, err.text));

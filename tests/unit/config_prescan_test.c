@@ -35,7 +35,8 @@ static const struct {
 } good[] = {
         { "nothing", "" },
         { "blanks and comments", " \t\r\n\f# one\n// two\n/* three\n\n * */\n#" },
-        { "every kind of value", "a = \"x\"; b = 1; c = -5; d = true; e = FALSE; f = { g = 1; }; h = [ 1, 2 ]; i = ( 1, \"a\", { } ); j = []; k = ();" },
+        { "every kind of value", "a = \"x\"; b = 1; c = -5; d = true; e = FALSE; f = { g = 1; }; h = [ 1, 2 ]; i = ( "
+                                 "1, \"a\", { } ); j = []; k = ();" },
         { "colons, commas and none", "a: 1, b: 2 c: { d: 3 }" },
         { "strings that are joined", "a = \"one\" \"two\"\n  \"three\";" },
         { "escapes", "a = \"\\\\ \\\" \\n \\r \\t \\f \\x41\";" },
@@ -98,7 +99,9 @@ static void test_good(void)
                 config_t c;
 
                 config_init(&c);
-                if (!tap_ok(prescan(good[i].text, strlen(good[i].text), events(&s)) == 0 && str_format(text, sizeof text, "%s\n", good[i].text) && config_read_string(&c, text) == CONFIG_TRUE,
+                if (!tap_ok(prescan(good[i].text, strlen(good[i].text), events(&s)) == 0 &&
+                                    str_format(text, sizeof text, "%s\n", good[i].text) &&
+                                    config_read_string(&c, text) == CONFIG_TRUE,
                             "%s: passed, and libconfig agrees", good[i].name))
                         tap_note("line %u: %s; libconfig: %s", s.line, s.text, str_or(config_error_text(&c), "fine"));
                 config_destroy(&c);
@@ -111,7 +114,8 @@ static void test_bad(void)
                 struct seen s = { 0 };
                 size_t n = prescan(bad[i].text, strlen(bad[i].text), events(&s));
 
-                if (!tap_ok(n > 0 && s.n == n && s.line == bad[i].line && strstr(s.text, bad[i].says) && s.fix[0], "%s: refused with its line and a fix", bad[i].name))
+                if (!tap_ok(n > 0 && s.n == n && s.line == bad[i].line && strstr(s.text, bad[i].says) && s.fix[0],
+                            "%s: refused with its line and a fix", bad[i].name))
                         tap_note("%zu faults, line %u: %s: %s", n, s.line, s.text, s.fix);
         }
 }
@@ -123,13 +127,16 @@ static void test_whole_files(void)
 
         memset(large, ' ', PRESCAN_BYTES_MAX + 1);
         tap_int((long long)prescan(large, PRESCAN_BYTES_MAX, events(&s)), 0, "a file may have 1 MiB");
-        tap_ok(prescan(large, PRESCAN_BYTES_MAX + 1, events(&s)) == 1 && strstr(s.text, "1 MiB"), "and not a byte more");
+        tap_ok(prescan(large, PRESCAN_BYTES_MAX + 1, events(&s)) == 1 && strstr(s.text, "1 MiB"),
+                "and not a byte more");
         s = (struct seen){ 0 };
-        tap_ok(prescan("a = 1;\n\0b = 2;", 14, events(&s)) == 1 && s.line == 2 && strstr(s.text, "NUL"), "a NUL byte is refused with its line");
+        tap_ok(prescan("a = 1;\n\0b = 2;", 14, events(&s)) == 1 && s.line == 2 && strstr(s.text, "NUL"),
+                "a NUL byte is refused with its line");
         s = (struct seen){ 0 };
         memset(large, '(', 100000);
         memcpy(large, "a = ", 4);
-        tap_ok(prescan(large, 100000, events(&s)) == 1 && strstr(s.text, "deeper"), "100000 brackets are refused without using the stack");
+        tap_ok(prescan(large, 100000, events(&s)) == 1 && strstr(s.text, "deeper"),
+                "100000 brackets are refused without using the stack");
         s = (struct seen){ 0 };
         for (size_t i = 0; i < 1000; i++)
                 memcpy(large + i * 4, "@ \n ", 4);

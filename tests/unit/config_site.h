@@ -42,7 +42,8 @@ static void site_begin(struct site *s)
                 abort();
 }
 
-__attribute__((unused)) static void site_write_bytes(const struct site *s, const char *name, const char *bytes, size_t n)
+__attribute__((unused)) static void site_write_bytes(
+        const struct site *s, const char *name, const char *bytes, size_t n)
 {
         char path[200];
         int fd;
@@ -76,10 +77,12 @@ __attribute__((unused)) static char *site_read(const char *name, size_t *ret_n)
         return text;
 }
 
-static int site_load_as(const struct site *s, bool keep_secrets, struct config **ret, json_t **ret_faults, struct pd_error *err,
-        int (*check_setting)(const char *key, const char *value, struct pd_error *err))
+static int site_load_as(const struct site *s, bool keep_secrets, struct config **ret, json_t **ret_faults,
+        struct pd_error *err, int (*check_setting)(const char *key, const char *value, struct pd_error *err))
 {
-        struct config_params p = { .path = s->main, .keep_secrets = keep_secrets, .owner_uid = geteuid(), .check_setting = check_setting };
+        struct config_params p = {
+                .path = s->main, .keep_secrets = keep_secrets, .owner_uid = geteuid(), .check_setting = check_setting
+        };
 
         return config_load(ret, &p, ret_faults, err);
 }

@@ -13,7 +13,8 @@ static void bytes_freep(struct bytes *b)
         free(b->at);
 }
 
-static struct bytes make(enum frame_kind kind, uint64_t generation, uint64_t request, const char *json, const void *blob, size_t blob_n)
+static struct bytes make(
+        enum frame_kind kind, uint64_t generation, uint64_t request, const char *json, const void *blob, size_t blob_n)
 {
         js_owned *v = json_loads(json, 0, NULL);
         struct pd_error err = { 0 };
@@ -26,17 +27,18 @@ static struct bytes make(enum frame_kind kind, uint64_t generation, uint64_t req
 
 static void test_layout(void)
 {
-        static const uint8_t want[] = { 'P', 'D', 'F', '1', 0, 1, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0, 0, 0, 0,
-                0, 9, '{', '}', 0, 255 };
+        static const uint8_t want[] = { 'P', 'D', 'F', '1', 0, 1, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6, 7, 8,
+                0, 0, 0, 0, 0, 0, 0, 9, '{', '}', 0, 255 };
         pd_cleanup(bytes_freep) struct bytes b = make(FRAME_ANSWER, UINT64_C(0x0102030405060708), 9, "{}", "\0\377", 2);
 
-        tap_ok(b.n == sizeof want && memcmp(b.at, want, sizeof want) == 0, "a frame lies in its bytes as the format says");
+        tap_ok(b.n == sizeof want && memcmp(b.at, want, sizeof want) == 0,
+                "a frame lies in its bytes as the format says");
 }
 
 static bool same(const struct frame *f)
 {
-        return f->kind == FRAME_REQUEST && f->generation == 3 && f->request == 7 && streq(js_str(f->json, "op", ""), "start") &&
-                f->blob_n == 5 && memcmp(f->blob, "a\0b\0c", 5) == 0;
+        return f->kind == FRAME_REQUEST && f->generation == 3 && f->request == 7 &&
+               streq(js_str(f->json, "op", ""), "start") && f->blob_n == 5 && memcmp(f->blob, "a\0b\0c", 5) == 0;
 }
 
 /* The same three frames in pieces of every size. */
@@ -56,7 +58,8 @@ static void test_torn(void)
                 for (size_t at = 0; at < three.n; at += piece) {
                         struct frame f = { 0 };
 
-                        wrong += frame_reader_feed(&r, three.at + at, piece < three.n - at ? piece : three.n - at, NULL) < 0;
+                        wrong += frame_reader_feed(
+                                         &r, three.at + at, piece < three.n - at ? piece : three.n - at, NULL) < 0;
                         while (frame_reader_next(&r, &f, NULL) == 1) {
                                 good += same(&f);
                                 frame_clear(&f);
@@ -103,9 +106,11 @@ static void test_heads(void)
                 b.at[heads[i].at] = heads[i].value;
                 (void)frame_reader_feed(&r, b.at, b.n, NULL);
                 rc = frame_reader_next(&r, &f, &err);
-                if (!tap_ok(rc < 0 && !f.json && strstr(err.text, heads[i].says), "%s breaks the stream with a sentence", heads[i].name))
+                if (!tap_ok(rc < 0 && !f.json && strstr(err.text, heads[i].says),
+                            "%s breaks the stream with a sentence", heads[i].name))
                         tap_note("rc %d: %s", rc, err.text);
-                tap_ok(r.broken && frame_reader_feed(&r, b.at, b.n, NULL) < 0 && frame_reader_next(&r, &f, &again) < 0, "and nothing is read after it");
+                tap_ok(r.broken && frame_reader_feed(&r, b.at, b.n, NULL) < 0 && frame_reader_next(&r, &f, &again) < 0,
+                        "and nothing is read after it");
                 frame_reader_clear(&r);
         }
 }
@@ -125,7 +130,8 @@ static void test_early(void)
 
 static void test_no_object(void)
 {
-        static const char *const bodies[] = { "[]", "1", "\"x\"", "null", "{\"a\":1,\"a\":2}", "{\"a\":\"\xff\"}", "{} {}" };
+        static const char *const bodies[] = { "[]", "1", "\"x\"", "null", "{\"a\":1,\"a\":2}", "{\"a\":\"\xff\"}",
+                "{} {}" };
 
         for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
                 pd_cleanup(bytes_freep) struct bytes b = make(FRAME_EVENT, 0, 0, "{}", bodies[i], strlen(bodies[i]));
@@ -135,7 +141,8 @@ static void test_no_object(void)
                 memmove(b.at + FRAME_HEAD, b.at + FRAME_HEAD + 2, b.n - FRAME_HEAD - 2);
                 b.at[11] = b.at[15] = (uint8_t)strlen(bodies[i]);
                 (void)frame_reader_feed(&r, b.at, b.n - 2, NULL);
-                tap_ok(frame_reader_next(&r, &f, NULL) < 0 && r.broken, "the body number %zu is no JSON object of ours", i + 1);
+                tap_ok(frame_reader_next(&r, &f, NULL) < 0 && r.broken, "the body number %zu is no JSON object of ours",
+                        i + 1);
                 frame_reader_clear(&r);
         }
 }
@@ -153,20 +160,28 @@ static void test_sizes(void)
         memset(text, 'x', FRAME_JSON_MAX);
         text[FRAME_JSON_MAX - 8] = '\0'; /* with {"a":""} exactly the bound */
         (void)json_object_set_new(largest, "a", json_string(text));
-        tap_ok(frame_encode(FRAME_EVENT, 0, 0, largest, blob, FRAME_BLOB_MAX, &bytes, &n, &err) == 0 && n == FRAME_HEAD + FRAME_JSON_MAX + FRAME_BLOB_MAX,
+        tap_ok(frame_encode(FRAME_EVENT, 0, 0, largest, blob, FRAME_BLOB_MAX, &bytes, &n, &err) == 0 &&
+                        n == FRAME_HEAD + FRAME_JSON_MAX + FRAME_BLOB_MAX,
                 "a frame may be as long as its bounds");
         (void)frame_reader_feed(&r, bytes, n, NULL);
-        tap_ok(frame_reader_next(&r, &f, &err) == 1 && f.blob_n == FRAME_BLOB_MAX && f.json_n == FRAME_JSON_MAX, "and is read back");
+        tap_ok(frame_reader_next(&r, &f, &err) == 1 && f.blob_n == FRAME_BLOB_MAX && f.json_n == FRAME_JSON_MAX,
+                "and is read back");
         frame_clear(&f);
         frame_reader_clear(&r);
         free(pd_steal(bytes));
         text[FRAME_JSON_MAX - 8] = 'x';
         text[FRAME_JSON_MAX - 7] = '\0';
         (void)json_object_set_new(large, "a", json_string(text));
-        tap_ok(frame_encode(FRAME_EVENT, 0, 0, large, NULL, 0, &bytes, &n, &err) == -PD_E_FULL && strstr(err.text, "1048577") && !bytes, "a byte of JSON more is refused");
-        tap_ok(frame_encode(FRAME_EVENT, 0, 0, empty, blob, FRAME_BLOB_MAX + 1, &bytes, &n, &err) == -PD_E_FULL && strstr(err.text, "in pieces"), "a raw byte more is refused");
-        tap_ok(frame_encode(FRAME_EVENT, 0, 0, array, NULL, 0, &bytes, &n, &err) == -PD_E_INVALID, "a body that is no object is refused");
-        tap_ok(frame_encode(FRAME_EVENT, 0, 0, NULL, NULL, 0, &bytes, &n, &err) == -PD_E_INVALID && !bytes, "and so is none");
+        tap_ok(frame_encode(FRAME_EVENT, 0, 0, large, NULL, 0, &bytes, &n, &err) == -PD_E_FULL &&
+                        strstr(err.text, "1048577") && !bytes,
+                "a byte of JSON more is refused");
+        tap_ok(frame_encode(FRAME_EVENT, 0, 0, empty, blob, FRAME_BLOB_MAX + 1, &bytes, &n, &err) == -PD_E_FULL &&
+                        strstr(err.text, "in pieces"),
+                "a raw byte more is refused");
+        tap_ok(frame_encode(FRAME_EVENT, 0, 0, array, NULL, 0, &bytes, &n, &err) == -PD_E_INVALID,
+                "a body that is no object is refused");
+        tap_ok(frame_encode(FRAME_EVENT, 0, 0, NULL, NULL, 0, &bytes, &n, &err) == -PD_E_INVALID && !bytes,
+                "and so is none");
 }
 
 static void test_reader_bound(void)

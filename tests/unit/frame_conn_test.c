@@ -14,8 +14,8 @@ struct end {
         int frames, answers, lost;
         int fds_n, fds_at; /* of the last frame that had any, and which one that was */
         int fds[CONN_FDS_MAX];
-        enum pd_code code;   /* of the last answer */
-        char text[232];      /* of the last error, or the last answer's "text" */
+        enum pd_code code; /* of the last answer */
+        char text[232];    /* of the last error, or the last answer's "text" */
         size_t items, blob_n;
         uint64_t request, generation;
         bool inside, called_inside; /* conn_request is running; a callback came meanwhile */
@@ -135,7 +135,8 @@ static void run_dry(void)
                 ;
 }
 
-static int ask_with(json_t *body, const void *blob, size_t blob_n, const int *fds, size_t n_fds, int64_t timeout_us, struct pd_error *err)
+static int ask_with(json_t *body, const void *blob, size_t blob_n, const int *fds, size_t n_fds, int64_t timeout_us,
+        struct pd_error *err)
 {
         js_owned *owned = body;
         int r;
@@ -156,13 +157,17 @@ static void test_answers(void)
         struct pd_error err;
 
         open_pair(NULL);
-        tap_int(ask_with(json_pack("{s:s,s:s}", "op", "echo", "text", "hi"), "raw", 3, NULL, 0, USEC_PER_SEC, &err), 0, "a request is taken");
-        tap_ok(run_until(&p.a.answers, 1) && p.a.code == PD_OK && streq(p.a.text, "hi") && p.a.blob_n == 3, "its answer comes with body and blob");
+        tap_int(ask_with(json_pack("{s:s,s:s}", "op", "echo", "text", "hi"), "raw", 3, NULL, 0, USEC_PER_SEC, &err), 0,
+                "a request is taken");
+        tap_ok(run_until(&p.a.answers, 1) && p.a.code == PD_OK && streq(p.a.text, "hi") && p.a.blob_n == 3,
+                "its answer comes with body and blob");
         tap_ok(p.b.generation == 5 && p.b.request != 0, "the peer saw generation and request id");
         ask(json_pack("{s:s,s:i}", "op", "list", "items", 100));
-        tap_ok(run_until(&p.a.answers, 2) && p.a.items == 100, "items come before the answer and are handed over with it");
+        tap_ok(run_until(&p.a.answers, 2) && p.a.items == 100,
+                "items come before the answer and are handed over with it");
         ask(json_pack("{s:s,s:b}", "op", "x", "fail", 1));
-        tap_ok(run_until(&p.a.answers, 3) && p.a.code == PD_E_CAPACITY && streq(p.a.text, "none left"), "an error is the peer's own");
+        tap_ok(run_until(&p.a.answers, 3) && p.a.code == PD_E_CAPACITY && streq(p.a.text, "none left"),
+                "an error is the peer's own");
         for (int i = 0; i < 500; i++)
                 ask(json_pack("{s:s}", "op", "many"));
         tap_ok(run_until(&p.a.answers, 503) && p.b.frames == 503, "500 requests at once have 500 answers");
@@ -170,7 +175,8 @@ static void test_answers(void)
         tap_ok(err.code == PD_E_INVALID, "an event without a body is refused");
         js_owned *event = json_pack("{s:s}", "text", "news");
         (void)conn_event(p.b.c, 9, event, NULL);
-        tap_ok(run_until(&p.a.frames, 1) && p.a.request == 0 && p.a.generation == 9 && streq(p.a.text, "news"), "an event comes with its generation and asks for nothing");
+        tap_ok(run_until(&p.a.frames, 1) && p.a.request == 0 && p.a.generation == 9 && streq(p.a.text, "news"),
+                "an event comes with its generation and asks for nothing");
         tap_ok(!p.a.called_inside && !p.b.called_inside, "nothing was called back from inside conn_request");
         tap_int((long long)conn_queued(p.a.c), 0, "nothing is left queued");
 }
@@ -182,15 +188,20 @@ static void test_deadline(void)
         open_pair(NULL);
         p.b.silent = true;
         ask_with(json_pack("{s:s}", "op", "wait"), NULL, 0, NULL, 0, 10 * USEC_PER_MSEC, NULL);
-        tap_ok(run_until(&p.a.answers, 1) && p.a.code == PD_E_DEADLINE && strstr(p.a.text, "\"wait\" within 10ms"), "a request without an answer ends at its deadline, by name");
+        tap_ok(run_until(&p.a.answers, 1) && p.a.code == PD_E_DEADLINE && strstr(p.a.text, "\"wait\" within 10ms"),
+                "a request without an answer ends at its deadline, by name");
         (void)conn_answer(p.b.c, p.b.request, NULL, NULL, 0, NULL);
         run_dry();
         tap_ok(p.a.answers == 1 && p.a.lost == 0, "an answer that comes later is dropped, and the stream lives");
         (void)conn_answer(p.b.c, 77, NULL, NULL, 0, NULL);
-        tap_ok(run_until(&p.a.lost, 1) && strstr(p.a.text, "request 77"), "an answer to what was never asked ends the stream");
-        tap_ok(ask_with(json_pack("{s:s}", "op", "x"), NULL, 0, NULL, 0, USEC_PER_SEC, &err) == -PD_E_TRANSIENT, "a lost stream refuses requests at once");
+        tap_ok(run_until(&p.a.lost, 1) && strstr(p.a.text, "request 77"),
+                "an answer to what was never asked ends the stream");
+        tap_ok(ask_with(json_pack("{s:s}", "op", "x"), NULL, 0, NULL, 0, USEC_PER_SEC, &err) == -PD_E_TRANSIENT,
+                "a lost stream refuses requests at once");
         open_pair(NULL);
-        tap_ok(ask_with(json_pack("{s:s}", "op", "x"), NULL, 0, NULL, 0, 0, &err) == -PD_E_INVALID && strstr(err.text, "deadline"), "a request without a deadline is refused");
+        tap_ok(ask_with(json_pack("{s:s}", "op", "x"), NULL, 0, NULL, 0, 0, &err) == -PD_E_INVALID &&
+                        strstr(err.text, "deadline"),
+                "a request without a deadline is refused");
 }
 
 static void test_lost(void)
@@ -201,17 +212,20 @@ static void test_lost(void)
         ask(json_pack("{s:s}", "op", "two"));
         run_until(&p.b.frames, 2);
         p.b.c = conn_free(p.b.c);
-        tap_ok(run_until(&p.a.lost, 1) && p.a.answers == 2 && p.a.code == PD_E_UNKNOWN_OUTCOME, "a lost stream calls back every request, then its owner, once");
+        tap_ok(run_until(&p.a.lost, 1) && p.a.answers == 2 && p.a.code == PD_E_UNKNOWN_OUTCOME,
+                "a lost stream calls back every request, then its owner, once");
         p.a.c = conn_free(p.a.c);
         tap_ok(p.a.answers == 2 && p.a.lost == 1, "freeing it afterwards calls nothing again");
         open_pair(NULL);
         ask(json_pack("{s:s}", "op", "one"));
         p.a.c = conn_free(p.a.c);
-        tap_ok(p.a.answers == 1 && p.a.code == PD_E_UNKNOWN_OUTCOME && p.a.lost == 0, "freeing calls back what is pending, and not its owner");
+        tap_ok(p.a.answers == 1 && p.a.code == PD_E_UNKNOWN_OUTCOME && p.a.lost == 0,
+                "freeing calls back what is pending, and not its owner");
         open_pair(NULL);
         p.b.free_on_frame = true;
         ask(json_pack("{s:s}", "op", "one"));
-        tap_ok(run_until(&p.a.lost, 1) && !p.b.c && p.a.answers == 1, "a conn may be freed from its own frame callback");
+        tap_ok(run_until(&p.a.lost, 1) && !p.b.c && p.a.answers == 1,
+                "a conn may be freed from its own frame callback");
         open_pair(NULL);
         p.a.free_on_answer = true;
         ask(json_pack("{s:s}", "op", "one"));
@@ -244,12 +258,19 @@ static void test_bad_bytes(void)
                 const char *says;
         } rows[] = {
                 { "bytes that are no frame", "GET / HTTP/1.1\r\n", 16, "no frame" },
-                { "a frame of another version", "PDF1\0\7\0\1\0\0\0\2\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{}", 34, "version 7" },
+                { "a frame of another version", "PDF1\0\7\0\1\0\0\0\2\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{}", 34,
+                        "version 7" },
                 { "a frame cut off", "PDF1\0\1\0\1\0\0\0\2", 12, "inside a frame" },
                 { "nothing", "", 0, "closed the stream" },
-                { "a claim of descriptors that did not come", "PDF1\0\1\0\1\0\0\0\12\0\0\0\12\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":1}", 42, "claims 1 descriptors" },
-                { "a claim of no descriptors", "PDF1\0\1\0\1\0\0\0\12\0\0\0\12\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":0}", 42, "claims 0 descriptors" },
-                { "a claim that is no number", "PDF1\0\1\0\1\0\0\0\13\0\0\0\13\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":{}}", 43, "claims -1 descriptors" },
+                { "a claim of descriptors that did not come",
+                        "PDF1\0\1\0\1\0\0\0\12\0\0\0\12\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":1}", 42,
+                        "claims 1 descriptors" },
+                { "a claim of no descriptors",
+                        "PDF1\0\1\0\1\0\0\0\12\0\0\0\12\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":0}", 42,
+                        "claims 0 descriptors" },
+                { "a claim that is no number",
+                        "PDF1\0\1\0\1\0\0\0\13\0\0\0\13\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1{\"_fds\":{}}", 43,
+                        "claims -1 descriptors" },
         };
 
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -259,7 +280,9 @@ static void test_bad_bytes(void)
                 ask(json_pack("{s:s}", "op", "one"));
                 (void)!write(fd, rows[i].bytes, rows[i].n);
                 (void)shutdown(fd, SHUT_WR);
-                if (!tap_ok(run_until(&p.a.lost, 1) && p.a.answers == 1 && p.a.code == PD_E_UNKNOWN_OUTCOME && strstr(p.a.text, rows[i].says), "%s ends the stream, and every request", rows[i].name))
+                if (!tap_ok(run_until(&p.a.lost, 1) && p.a.answers == 1 && p.a.code == PD_E_UNKNOWN_OUTCOME &&
+                                    strstr(p.a.text, rows[i].says),
+                            "%s ends the stream, and every request", rows[i].name))
                         tap_note("lost %d, answers %d: %s", p.a.lost, p.a.answers, p.a.text);
                 (void)safe_close(fd);
         }
@@ -276,11 +299,13 @@ static void test_queue(void)
                 r = ask_with(json_pack("{s:s}", "op", "big"), blob, FRAME_BLOB_MAX, NULL, 0, USEC_PER_HOUR, &err);
                 n += r == 0;
         } while (r == 0 && n < 100);
-        tap_ok(r == -PD_E_FULL && strstr(err.text, "wait to be sent"), "a peer that does not read fills the queue to its bound");
+        tap_ok(r == -PD_E_FULL && strstr(err.text, "wait to be sent"),
+                "a peer that does not read fills the queue to its bound");
         tap_ok(n >= 31 && n <= 33 && conn_queued(p.a.c) <= CONN_QUEUE_MAX, "which is 32 MiB");
         tap_int(p.a.answers, 0, "the refusal is returned and not called back");
         r = ask_with(json_pack("{s:s}", "op", "late"), NULL, 0, NULL, 0, 5 * USEC_PER_MSEC, &err);
-        tap_ok(r == 0 && run_until(&p.a.answers, 1) && strstr(p.a.text, "never sent"), "a request that never left is withdrawn at its deadline");
+        tap_ok(r == 0 && run_until(&p.a.answers, 1) && strstr(p.a.text, "never sent"),
+                "a request that never left is withdrawn at its deadline");
         (void)safe_close(fd);
         tap_ok(run_until(&p.a.lost, 1) && p.a.answers == 1 + n, "the peer's end ends them all");
 }
@@ -297,7 +322,8 @@ static void test_many_pending(void)
                 if (n % 100 == 0)
                         run_dry();
         }
-        tap_ok(r == -PD_E_FULL && n == CONN_PENDING_MAX + 1 && strstr(err.text, "wait for answers"), "requests without an answer are bounded");
+        tap_ok(r == -PD_E_FULL && n == CONN_PENDING_MAX + 1 && strstr(err.text, "wait for answers"),
+                "requests without an answer are bounded");
 }
 
 static void test_fds(void)
@@ -314,9 +340,11 @@ static void test_fds(void)
         ask_with(json_pack("{s:s}", "op", "take"), NULL, 0, &pipes[1], 1, USEC_PER_SEC, NULL);
         ask(json_pack("{s:s}", "op", "plain"));
         (void)close(pipes[1]);
-        tap_ok(run_until(&p.b.frames, 22) && p.b.fds_n == 1 && p.b.fds_at == 21 && streq(p.b.text, ""), "a descriptor arrives with its own frame");
+        tap_ok(run_until(&p.b.frames, 22) && p.b.fds_n == 1 && p.b.fds_at == 21 && streq(p.b.text, ""),
+                "a descriptor arrives with its own frame");
         (void)!write(p.b.fds[0], "x", 1);
-        tap_ok(read(pipes[0], &got, 1) == 1 && got == 'x' && (fcntl(p.b.fds[0], F_GETFD) & FD_CLOEXEC), "it is the same pipe, and closed on exec");
+        tap_ok(read(pipes[0], &got, 1) == 1 && got == 'x' && (fcntl(p.b.fds[0], F_GETFD) & FD_CLOEXEC),
+                "it is the same pipe, and closed on exec");
         (void)close(p.b.fds[0]);
         tap_ok(read(pipes[0], &got, 1) == 0, "nobody else holds it any more");
         for (int i = 0; i <= CONN_FDS_MAX; i++)
@@ -325,9 +353,12 @@ static void test_fds(void)
         tap_ok(run_until(&p.b.frames, 23) && p.b.fds_n == CONN_FDS_MAX, "four may ride on one frame");
         for (int i = 0; i < p.b.fds_n; i++)
                 (void)close(p.b.fds[i]);
-        tap_ok(ask_with(json_pack("{s:s}", "op", "take"), NULL, 0, fds, CONN_FDS_MAX + 1, USEC_PER_SEC, &err) == -PD_E_FULL, "five are refused");
+        tap_ok(ask_with(json_pack("{s:s}", "op", "take"), NULL, 0, fds, CONN_FDS_MAX + 1, USEC_PER_SEC, &err) ==
+                        -PD_E_FULL,
+                "five are refused");
         fds[0] = -7;
-        tap_ok(ask_with(json_pack("{s:s}", "op", "take"), NULL, 0, fds, 1, USEC_PER_SEC, &err) == -PD_E_IO, "and so is one that is none");
+        tap_ok(ask_with(json_pack("{s:s}", "op", "take"), NULL, 0, fds, 1, USEC_PER_SEC, &err) == -PD_E_IO,
+                "and so is one that is none");
         (void)close(pipes[0]);
 }
 
@@ -340,7 +371,9 @@ static void test_stray_fds(void)
                 struct cmsghdr align;
         } control = { 0 };
         struct iovec iov = { frame, sizeof frame - 1 };
-        struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf };
+        struct msghdr m = {
+                .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.buf, .msg_controllen = sizeof control.buf
+        };
         int fd = -1;
 
         open_pair(&fd);
@@ -349,7 +382,8 @@ static void test_stray_fds(void)
         CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
         memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &fd, sizeof fd);
         (void)sendmsg(fd, &m, 0);
-        tap_ok(run_until(&p.a.lost, 1) && p.a.frames == 1 && strstr(p.a.text, "no frame claims"), "descriptors that no frame claims end the stream");
+        tap_ok(run_until(&p.a.lost, 1) && p.a.frames == 1 && strstr(p.a.text, "no frame claims"),
+                "descriptors that no frame claims end the stream");
         (void)safe_close(fd);
 }
 
@@ -369,7 +403,8 @@ static void test_items_bound(void)
                 (void)conn_item(p.b.c, p.b.request, item, NULL);
                 run_dry();
         }
-        tap_ok(p.a.answers == 1 && p.a.code == PD_E_FULL && p.a.lost == 0, "an answer with too many items is given up, and the stream lives");
+        tap_ok(p.a.answers == 1 && p.a.code == PD_E_FULL && p.a.lost == 0,
+                "an answer with too many items is given up, and the stream lives");
 }
 
 static void test_peer(void)
@@ -382,18 +417,22 @@ static void test_peer(void)
         int pipes[2], null;
 
         open_pair(NULL);
-        tap_ok(conn_peer(p.a.c, &pid, &uid, &gid) == 0 && pid == getpid() && uid == getuid() && gid == getgid(), "a unix socket says who is there");
+        tap_ok(conn_peer(p.a.c, &pid, &uid, &gid) == 0 && pid == getpid() && uid == getuid() && gid == getgid(),
+                "a unix socket says who is there");
         if (pipe2(pipes, O_CLOEXEC) < 0)
                 abort();
         tap_int(conn_new(&c, p.loop, pipes[0], &none, &err), 0, "any byte stream will do");
         tap_ok(conn_peer(c, &pid, &uid, &gid) < 0, "a pipe does not say who is there");
         js_owned *body = json_pack("{s:s}", "op", "x");
-        tap_ok(conn_request(c, 0, body, NULL, 0, &pipes[1], 1, USEC_PER_SEC, on_answer, &p.a, &err) == -PD_E_UNSUPPORTED, "and carries no descriptors");
+        tap_ok(conn_request(c, 0, body, NULL, 0, &pipes[1], 1, USEC_PER_SEC, on_answer, &p.a, &err) ==
+                        -PD_E_UNSUPPORTED,
+                "and carries no descriptors");
         c = conn_free(c);
         (void)close(pipes[1]);
         null = open("/etc/hostname", O_RDONLY | O_CLOEXEC);
         if (null >= 0)
-                tap_ok(conn_new(&c, p.loop, null, &none, &err) < 0 && fcntl(null, F_GETFD) >= 0, "a file is no stream, and stays the caller's");
+                tap_ok(conn_new(&c, p.loop, null, &none, &err) < 0 && fcntl(null, F_GETFD) >= 0,
+                        "a file is no stream, and stays the caller's");
         (void)safe_close(null);
         tap_ok(conn_new(&c, p.loop, -1, &none, &err) == -PD_E_IO, "no descriptor is none either");
 }
