@@ -516,7 +516,8 @@ void observe_missing(struct engine *e, struct mach *m, const json_t *placements)
 /* --- measures --- */
 static void sample_add(struct live *l, int64_t at_wall_us, int64_t cpu_us)
 {
-        int64_t apart = l->settings.idle_after_us == SETTING_OFF ? USEC_PER_MIN : l->settings.idle_after_us / (SAMPLES - 4);
+        /* half of the samples span the idle window: two neighbours may stand closer than `apart` by one measurement */
+        int64_t apart = l->settings.idle_after_us == SETTING_OFF ? USEC_PER_MIN : l->settings.idle_after_us / (SAMPLES / 2);
 
         if (l->samples_n && at_wall_us < l->samples[l->samples_n - 1].at_wall_us)
                 l->samples_n = 0; /* the wall clock stepped back: what was measured before cannot be compared */

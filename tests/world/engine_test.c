@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine, the policies and the store together, with time in our hands. */
+#include "tap.h"
+#include "world/world.h"
+
+#define MIN USEC_PER_MIN
+#define HOUR USEC_PER_HOUR
+#define DAY USEC_PER_DAY
+
+static bool begin(struct world *w, const char *site)
+{
+        json_error_t e;
+        js_owned *s = json_loads(site, 0, &e);
+
+        return tap_ok(world_new(w, s) == 0, "a world begins");
+}
+
+static void end(struct world *w)
+{
+        tap_int(w->fatal.code, PD_OK, "no change was outside of the table of edges (law 20)");
+        tap_int((long long)w->power_calls, 0, "N-02 law 17 no machine was ended");
+        world_free(w);
+}
+
+static void act(struct world *w, const char *verb, const char *id, json_t *args)
+{
+        struct reply r;
+
+        world_ask(w, verb, id, args, NULL, &r);
+        if (r.err.code)
+                tap_note("%s: %s", verb, r.err.text);
+        reply_clear(&r);
+}
+
+static bool refused(struct world *w, const char *verb, const char *id, enum pd_code code)
+{
+        struct reply r;
+        bool same;
+
+        world_ask(w, verb, id, NULL, NULL, &r);
+        same = r.err.code == code;
+        if (!same)
+                tap_note("%s: code %d: %s", verb, (int)r.err.code, r.err.text);
+        reply_clear(&r);
+        return same;
+}
+
+static void runs_and_ends(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "starting", "a job is placed as soon as its machine is there");
+        world_run(&w, 10 * USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "running", "it runs");
+        sim_exit(&w, world_sim(&w, id), 0, 0, "");
+        world_run(&w, USEC_PER_SEC);
+        tap_str(world_job(&w, id, "result"), "succeeded", "exit 0 is succeeded");
+        tap_int((long long)w.releases, 1, "its container's files are released once");
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        sim_exit(&w, world_sim(&w, id), 3, 0, "");
+        world_run(&w, USEC_PER_SEC);
+        tap_str(world_job(&w, id, "result"), "failed", "exit 3 is failed");
+        tap_int(world_job_int(&w, id, "exit_code"), 3, "with its code");
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        sim_exit(&w, world_sim(&w, id), 139, 11, "");
+        world_run(&w, USEC_PER_SEC);
+        tap_str(world_job(&w, id, "cause"), "signal", "death by a signal says so");
+        end(&w);
+}
+
+static void notice(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        world_notice(&w, 2 * MIN);
+        world_run(&w, 10 * USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "suspended", "P-04 a notice saves and suspends");
+        tap_str(world_job(&w, id, "cause"), "notice", "P-04 and says why");
+        tap_has(world_job(&w, id, "message"), "step 7", "P-04 and where it was saved");
+        world_run(&w, 30 * DAY);
+        tap_int((long long)w.starts, 1, "N-01 law 5 it is never resumed by itself");
+        end(&w);
+}
+
+static void suspend_resume(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "suspended", "P-26 a user suspends");
+        tap_has(world_job(&w, id, "resume_line"), "portal resume job_", "P-24 it says how to go on");
+        act(&w, "suspend", id, NULL);
+        tap_ok(refused(&w, "suspend", id, PD_E_CONFLICT), "a suspended job cannot be suspended again");
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "running", "P-24 resume runs it again");
+        tap_int(world_job_int(&w, id, "generation"), 2, "law 18 under a new generation");
+        tap_ok(js_str(json_object_get(world_sim(&w, id)->order, "restore"), "checkpoint", NULL) != NULL, "P-24 from its checkpoint");
+        act(&w, "stop", id, NULL);
+        act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "P-26 stop ends it");
+        tap_int((long long)w.stops, 1, "P-26 and twice is once");
+        end(&w);
+}
+
+static void refusal(void)
+{
+        struct world w;
+        struct reply r;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        w.refuse_path = "model.lock";
+        world_ask(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000), NULL, &r);
+        tap_str(js_str(r.body, "state", ""), "running", "P-21 law 10 a refused save leaves it running");
+        tap_str(js_str(json_array_get(json_object_get(json_object_get(r.body, "trouble"), "values"), 0), "path", ""), "model.lock",
+                "P-21 law 10 by the value's name");
+        reply_clear(&r);
+        tap_has(world_job(&w, id, "message"), "model.lock", "P-21 and in its message");
+        w.refuse_path = NULL;
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "suspended", "P-21 without the value it is suspended");
+        end(&w);
+}
+
+static void ttl(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{\"ttl\": \"2h\"}", id);
+        world_run(&w, HOUR);
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, 30 * MIN);
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, 59 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "P-01 suspended time does not count");
+        world_run(&w, 3 * MIN);
+        tap_str(world_job(&w, id, "state"), "ended", "P-01 running time summed over placements ends it");
+        tap_str(world_job(&w, id, "result"), "stopped", "P-01 as stopped");
+        tap_str(world_job(&w, id, "cause"), "ttl", "P-01 cause ttl");
+        world_run(&w, 6 * DAY);
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "running", "P-01 P-02 the checkpoint is kept 7 days: a resume starts a new term");
+        tap_ok(world_job_int(&w, id, "ran_us") < MIN, "P-02 with running time from 0");
+        end(&w);
+}
+
+static void ttl_on_the_clock(void)
+{
+        struct world w;
+        char id[40], other[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{\"ttl\": \"2h\"}", id);
+        world_run(&w, MIN);
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, HOUR + 58 * MIN);
+        tap_str(world_job(&w, id, "state"), "suspended", "P-02 a suspended job stays until its clock limit");
+        world_run(&w, 2 * MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "P-02 and ends that many hours after its creation");
+        tap_str(world_job(&w, id, "cause"), "ttl", "P-02 cause ttl");
+        world_run(&w, 7 * DAY);
+        tap_ok(refused(&w, "resume", id, PD_E_CONFLICT), "P-02 after 7 days its checkpoint is gone");
+        tap_int((long long)json_object_size(w.checkpoints), 0, "and so are its objects");
+
+        world_submit(&w, "{\"ttl\": \"off\"}", other);
+        world_run(&w, MIN);
+        act(&w, "suspend", other, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, 3 * DAY - MIN);
+        tap_str(world_job(&w, other, "state"), "suspended", "P-03 a checkpoint lives 3 days");
+        world_run(&w, 2 * MIN);
+        tap_str(world_job(&w, other, "result"), "failed", "P-03 then the job fails");
+        tap_str(world_job(&w, other, "cause"), "expired", "P-03 cause expired");
+        end(&w);
+}
+
+/* Every 10 s the machine tells what its jobs used. */
+static void measures_once(struct world *w)
+{
+        json_t *items = json_array();
+        js_owned *event = NULL;
+
+        for (size_t i = 0; i < SIM_JOBS; i++) {
+                struct sim_job *s = &w->jobs[i];
+
+                if (!s->used || !streq(s->phase, "running"))
+                        continue;
+                if (!w->idle) {
+                        s->cpu_us += 9 * USEC_PER_SEC;
+                        s->progress_seq++;
+                }
+                (void)json_array_append_new(items, json_pack("{s:s,s:I,s:I,s:i,s:I}", "job", s->job, "generation", (json_int_t)s->generation, "cpu_us",
+                        (json_int_t)s->cpu_us, "log_bytes", 0, "progress_seq", (json_int_t)s->progress_seq));
+        }
+        event = json_pack("{s:s,s:o}", "event", "measures", "items", items);
+        world_event(w, event);
+}
+
+static void idle(void)
+{
+        struct world w;
+        char id[40];
+        int minutes = 0;
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        for (int i = 0; i < 6 * 60; i++) {
+                measures_once(&w);
+                world_run(&w, 10 * USEC_PER_SEC);
+        }
+        tap_str(world_job(&w, id, "state"), "running", "P-09 a job that works is left alone");
+        w.idle = true;
+        while (minutes < 60 && streq(world_job(&w, id, "state"), "running")) {
+                for (int i = 0; i < 6; i++) {
+                        measures_once(&w);
+                        world_run(&w, 10 * USEC_PER_SEC);
+                }
+                minutes++;
+        }
+        tap_ok(minutes >= 30 && minutes <= 33, "P-09 30 minutes without progress and CPU suspend it (after %d)", minutes);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "cause"), "idle", "P-09 cause idle");
+
+        w.idle = true;
+        world_submit(&w, "{}", id);
+        world_run(&w, 3 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "P-09 a job that is not measured counts as active");
+        end(&w);
+}
+
+static void idempotent(void)
+{
+        struct world w;
+        struct reply a, b, c;
+
+        if (!begin(&w, "{}"))
+                return;
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"), "key-1", &a);
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"), "key-1", &b);
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "y"), "key-1", &c);
+        tap_str(js_str(json_object_get(b.body, "job"), "id", "?"), js_str(json_object_get(a.body, "job"), "id", ""), "law 16 same key, same job");
+        tap_int(c.err.code, PD_E_CONFLICT, "law 16 same key, other body: refused");
+        reply_clear(&a);
+        reply_clear(&b);
+        reply_clear(&c);
+        end(&w);
+}
+
+/* The daemon dies and comes back in every state that a job can be in. */
+static void restarts(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        tap_int(world_restart(&w), 0, "law 3 a restart while it starts");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "law 3 it runs");
+        tap_int((long long)w.starts, 1, "law 1 it was started once");
+        tap_int(world_restart(&w), 0, "S-01 a restart while it runs");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "S-01 it still runs");
+        w.save_us = 20 * USEC_PER_SEC;
+        act(&w, "suspend", id, NULL);
+        world_run(&w, USEC_PER_SEC);
+        tap_int(world_restart(&w), 0, "a restart while it is being saved");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "suspended", "law 3 the save counts");
+        tap_int((long long)w.saves, 1, "and was made once");
+        tap_int(world_restart(&w), 0, "a restart while it is suspended");
+        world_run(&w, HOUR);
+        tap_str(world_job(&w, id, "state"), "suspended", "law 5 it stays suspended");
+        act(&w, "resume", id, NULL);
+        tap_int(world_restart(&w), 0, "a restart while it is resumed");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "it runs on");
+        tap_int((long long)w.starts, 2, "law 1 restored once");
+        act(&w, "stop", id, NULL);
+        tap_int(world_restart(&w), 0, "a restart while it is stopped");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "it is stopped");
+        end(&w);
+}
+
+static void lost_link(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        world_reach(&w, false);
+        world_run(&w, HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "a lost link never means a dead job");
+        act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "ending", "a stop waits for the link");
+        world_reach(&w, true);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "and is done when it is back");
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        world_reach(&w, false);
+        sim_exit(&w, world_sim(&w, id), 0, 0, "");
+        world_run(&w, HOUR);
+        world_reach(&w, true);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "succeeded", "what happened meanwhile is read from the list");
+        end(&w);
+}
+
+static void failures(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        w.start_error = "NOT_FOUND";
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "failed", "a job that cannot start fails");
+        tap_has(world_job(&w, id, "message"), "the image cannot be had", "and says why");
+        w.start_error = "TRANSIENT";
+        world_submit(&w, "{}", id);
+        world_run(&w, 5 * USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "queued", "a passing fault queues it again");
+        w.start_error = NULL;
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "and it is tried again");
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        (void)json_object_clear(w.checkpoints);
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "suspended", "with its checkpoint deleted a resume fails");
+        tap_has(world_job(&w, id, "message"), "ckp_", "by name");
+        end(&w);
+}
+
+static void leases(void)
+{
+        struct world w;
+        char id[40];
+        size_t before;
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        tap_ok(w.leases >= 1 && w.stop_wall_us > w.wall_us + 50 * MIN, "P-11 the hard stop is about an hour ahead");
+        before = w.leases;
+        world_run(&w, HOUR);
+        tap_ok(w.leases - before >= 5 && w.leases - before <= 7, "P-11 renewed every 10 minutes (%zu an hour)", w.leases - before);
+        tap_ok(w.stop_wall_us > w.wall_us + 45 * MIN, "P-11 and stays ahead");
+        end(&w);
+}
+
+static void queueing(void)
+{
+        struct world w;
+        char id[12][40];
+        int running = 0;
+
+        if (!begin(&w, "{}"))
+                return;
+        for (int i = 0; i < 12; i++)
+                world_submit(&w, "{}", id[i]);
+        world_run(&w, MIN);
+        for (int i = 0; i < 12; i++)
+                running += streq(world_job(&w, id[i], "state"), "running");
+        tap_int(running, 8, "8 jobs of a core run on 8 cores, the rest waits");
+        tap_has(world_job(&w, id[11], "waiting"), "cores free", "and says for what");
+        for (int i = 0; i < 8; i++)
+                sim_exit(&w, world_sim(&w, id[i]), 0, 0, "");
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id[11], "state"), "running", "a free core takes the next");
+        act(&w, "explain", id[11], NULL);
+        end(&w);
+}
+
+int main(void)
+{
+        runs_and_ends();
+        notice();
+        suspend_resume();
+        refusal();
+        ttl();
+        ttl_on_the_clock();
+        idle();
+        idempotent();
+        restarts();
+        lost_link();
+        failures();
+        leases();
+        queueing();
+        return tap_done();
+}
