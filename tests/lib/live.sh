@@ -10,7 +10,6 @@
 #   job_pid JOB                    the first process in the job's container, as this machine counts
 
 live_dir=
-live_user=61000 # portald's own, no account
 
 live_program() # NAME: its path in the build
 {
@@ -91,7 +90,7 @@ live_kill() # NAME [SIGNAL]: and waits for its end
 
 portal()
 {
-        "$(live_program portal)" --socket "$live_dir/run/portald.sock" "$@"
+        PORTALD_SOCKET=$live_dir/run/portald.sock "$(live_program portal)" "$@"
 }
 
 live_serves()
