@@ -9,7 +9,12 @@
 
 #include "store/store.h"
 
-#define JOB_COLUMNS(E, I, B)                                                                                           \
+/* Fixed at birth, and indexed: an update that named them would rewrite the indexes for nothing. */
+#define JOB_FIXED_COLUMNS(I)                                                                                           \
+        I(uid)                                                                                                         \
+        I(created_wall_us)
+
+#define JOB_CHANGING_COLUMNS(E, I, B)                                                                                  \
         E(state, job_state)                                                                                            \
         E(result, job_result)                                                                                          \
         E(cause, job_cause)                                                                                            \
@@ -18,7 +23,6 @@
         I(exit_code)                                                                                                   \
         I(signal)                                                                                                      \
         I(flags)                                                                                                       \
-        I(uid)                                                                                                         \
         I(generation)                                                                                                  \
         I(tries)                                                                                                       \
         I(cpu_milli)                                                                                                   \
@@ -27,7 +31,6 @@
         B(machine)                                                                                                     \
         B(checkpoint)                                                                                                  \
         B(op_checkpoint)                                                                                               \
-        I(created_wall_us)                                                                                             \
         I(since_wall_us)                                                                                               \
         I(term_wall_us)                                                                                                \
         I(started_wall_us)                                                                                             \
@@ -38,6 +41,8 @@
         I(ttl_wall_us)                                                                                                 \
         I(expire_wall_us)                                                                                              \
         I(next_try_wall_us)
+
+#define JOB_COLUMNS(E, I, B) JOB_FIXED_COLUMNS(I) JOB_CHANGING_COLUMNS(E, I, B)
 
 #define MACHINE_COLUMNS(I, T)                                                                                          \
         I(state)                                                                                                       \

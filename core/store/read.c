@@ -7,21 +7,21 @@
 #define SCAN_END " ORDER BY job.id DESC LIMIT ?2"
 
 static const char *const sql[READ_N] = {
-        [READ_LIVE_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE state<>'ended'",
+        [READ_LIVE_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=1",
         [READ_KEPT_JOBS] = "SELECT " JOB_SELECT
-                           " FROM job WHERE id IN (SELECT job FROM checkpoint WHERE dropped=0) AND state='ended'",
+                           " FROM job WHERE id IN (SELECT job FROM checkpoint WHERE dropped=0) AND live=0",
         [READ_MACHINES] = "SELECT " MACHINE_SELECT " FROM machine WHERE state<>5",
         [READ_INTENTS] = "SELECT id,kind,generation,job,machine,opened_wall_us,body FROM intent WHERE closed_wall_us=0 ORDER BY id",
         [READ_JOB] = "SELECT " JOB_SELECT " FROM job WHERE id=?",
         [READ_DOC] = "SELECT " DOC " FROM job LEFT JOIN job_spec ON job_spec.job=job.id WHERE job.id=?",
         [READ_SCAN] = SCAN SCAN_END,
         [READ_SCAN_OWNER] = SCAN "AND uid=?3" SCAN_END,
-        [READ_SCAN_LIVE] = SCAN "AND state<>'ended' AND (?3 IS NULL OR uid=?3) AND (?4 IS NULL OR name=?4)" SCAN_END,
+        [READ_SCAN_LIVE] = SCAN "AND live=1 AND (?3 IS NULL OR uid=?3) AND (?4 IS NULL OR name=?4)" SCAN_END,
         [READ_SCAN_NAME] = SCAN "AND name=?4 AND (?3 IS NULL OR uid=?3)" SCAN_END,
-        [READ_FIND_NAME] = "SELECT id FROM job WHERE name=?1 AND name<>'' AND (?2 IS NULL OR uid=?2) ORDER BY state='ended',id DESC LIMIT 1",
+        [READ_FIND_NAME] = "SELECT id FROM job WHERE name=?1 AND name<>'' AND (?2 IS NULL OR uid=?2) ORDER BY live DESC,id DESC LIMIT 1",
         [READ_FIND_RANGE] = "SELECT id,name,state FROM job WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR uid=?3) ORDER BY id LIMIT 6",
-        [READ_HISTORY] = "SELECT at_wall_us,event,from_state,to_state,result,cause,generation,machine,message FROM history WHERE job=? ORDER BY rowid",
-        [READ_DECISIONS] = "SELECT id,at_wall_us,policy,act,why,evidence,user FROM decision WHERE job=?1 AND at_wall_us<=?2 ORDER BY rowid",
+        [READ_HISTORY] = "SELECT at_wall_us,event,from_state,to_state,result,cause,generation,machine,message FROM history WHERE job=? ORDER BY seq",
+        [READ_DECISIONS] = "SELECT id,at_wall_us,policy,act,why,evidence,user FROM decision WHERE job=?1 AND at_wall_us<=?2 ORDER BY seq",
         [READ_INTERVALS] = "SELECT policy,why,first_wall_us,last_wall_us,count,best_margin FROM interval WHERE job=?1 AND first_wall_us<=?2 "
                            "ORDER BY first_wall_us,policy",
         [READ_CHECKPOINTS] = "SELECT " CHECKPOINT_SELECT " FROM checkpoint WHERE job=? ORDER BY id",

@@ -9,6 +9,8 @@
 enum stmt {
         STMT_JOB_INSERT,
         STMT_JOB_UPDATE,
+        STMT_JOB_NAMES,
+        STMT_JOB_LIVE,
         STMT_SPEC_INSERT,
         STMT_SPEC_UPDATE,
         STMT_HISTORY,

@@ -166,22 +166,20 @@ static const char *job_fault(
 #define PUT_I(c_) put_int(t, (int64_t)j->c_);
 #define PUT_B(c_) put_id(t, j->c_);
 
-static void put_job_columns(struct txn *t, const struct job *j)
-{
-        put_id(t, j->id);
-        JOB_COLUMNS(PUT_E, PUT_I, PUT_B)
-}
-
 /* New rows have no NULL texts; an update's NULL keeps what is there. */
 static void put_job_texts(struct txn *t, const struct job_doc *d, const char *message, const char *absent)
 {
-        put_text(t, str_or(d->name, absent));
-        put_text(t, str_or(d->user, absent));
-        put_text(t, str_or(d->project, absent));
         put_text(t, str_or(d->offer, absent));
         put_text(t, str_or(message, str_or(d->message, absent)));
         put_text(t, str_or(d->image_digest, absent));
         put_text(t, str_or(d->trouble, absent));
+}
+
+static void put_job_names(struct txn *t, const struct job_doc *d, const char *absent)
+{
+        put_text(t, str_or(d->name, absent));
+        put_text(t, str_or(d->user, absent));
+        put_text(t, str_or(d->project, absent));
 }
 
 static void put_history(struct txn *t, const struct job *before, const struct job *after, enum job_event event, int64_t now_wall_us,
@@ -204,31 +202,49 @@ static void put_history(struct txn *t, const struct job *before, const struct jo
 static void put_job_insert(struct txn *t, const struct job *j, const struct job_doc *doc, const char *message)
 {
         put_op(t, STMT_JOB_INSERT);
-        put_job_columns(t, j);
+        put_id(t, j->id);
+        JOB_COLUMNS(PUT_E, PUT_I, PUT_B)
         put_job_texts(t, doc, message, "");
+        put_job_names(t, doc, "");
         put_op(t, STMT_SPEC_INSERT);
         put_id(t, j->id);
         put_text(t, doc->spec);
         put_text(t, doc->settings);
 }
 
+static void put_job_row(struct txn *t, const struct job *before, const struct job *j, const struct job_doc *doc, const char *message)
+{
+        put_op(t, STMT_JOB_UPDATE);
+        put_job_texts(t, doc, message, NULL);
+        JOB_CHANGING_COLUMNS(PUT_E, PUT_I, PUT_B)
+        put_id(t, j->id);
+        put_text(t, job_state_name((enum job_state)before->state));
+        put_int(t, j->generation);
+}
+
 static void put_job_update(
-        struct txn *t, const struct job *before, const struct job *after, const struct job_doc *doc, const char *message)
+        struct txn *t, const struct job *before, const struct job *after, const struct job_doc *given, const char *message)
 {
         static const struct job_doc nothing = { 0 };
+        const struct job_doc *doc = given ? given : &nothing;
 
-        put_op(t, STMT_JOB_UPDATE);
-        put_job_columns(t, after);
-        put_job_texts(t, doc ? doc : &nothing, message, NULL);
-        put_id(t, after->id);
-        put_text(t, job_state_name((enum job_state)before->state));
-        put_int(t, after->generation);
-        if (!doc || (!doc->spec && !doc->settings))
-                return;
-        put_op(t, STMT_SPEC_UPDATE);
-        put_text(t, doc->spec);
-        put_text(t, doc->settings);
-        put_id(t, after->id);
+        put_job_row(t, before, after, doc, message);
+        if ((before->state == JOB_ENDED) != (after->state == JOB_ENDED)) {
+                put_op(t, STMT_JOB_LIVE);
+                put_int(t, after->state != JOB_ENDED);
+                put_id(t, after->id);
+        }
+        if (doc->name || doc->user || doc->project) {
+                put_op(t, STMT_JOB_NAMES);
+                put_job_names(t, doc, NULL);
+                put_id(t, after->id);
+        }
+        if (doc->spec || doc->settings) {
+                put_op(t, STMT_SPEC_UPDATE);
+                put_text(t, doc->spec);
+                put_text(t, doc->settings);
+                put_id(t, after->id);
+        }
 }
 
 void txn_job(struct txn *t, const struct job *before, const struct job *after, enum job_event event, const struct job_doc *doc,
