@@ -33,11 +33,11 @@ static int not_now(const struct entry *en, const char *verb, struct pd_error *er
         return pd_fail(err, PD_E_CONFLICT, "the job is %s, so it cannot be %s", job_state_name((enum job_state)en->job.state), verb);
 }
 
-static json_t *save_body(struct engine *e, const struct entry *en, const char *mode)
+json_t *act_save_body(const struct entry *en)
 {
+        const char *mode = en->job.op_mode == OP_SUSPEND ? "suspend" : en->job.op_mode == OP_KEEP ? "keep" : "stop";
         char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
 
-        (void)e;
         return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "op", "save", "job", id_format(ID_JOB, en->job.id, job), "mode", mode, "checkpoint",
                 id_format(ID_CHECKPOINT, en->job.op_checkpoint, ckp), "cause", job_cause_name((enum job_cause)en->job.op_cause), "deadline_us",
                 (json_int_t)en->live->settings.save_deadline_us);
@@ -52,12 +52,13 @@ static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job
         after.state = JOB_SAVING;
         after.op_mode = (uint8_t)mode;
         after.cause = after.op_cause = (uint8_t)cause;
-        after.op_checkpoint = engine_id(t->engine);
+        /* the runner may be at it by its standing orders: the same name makes it one save */
+        after.op_checkpoint = cause == CAUSE_NOTICE && !id_is_null(en->live->notice_checkpoint) ? en->live->notice_checkpoint : engine_id(t->engine);
         (void)str_format(message, sizeof message, "is being saved: %s", why);
         if (!job_change(t, en, after, EVENT_SAVE, &(struct job_doc){ .trouble = "" }, message))
                 return -(int)PD_E_CONFLICT;
         act_decision(t, en->job.id, policy, mode == OP_SUSPEND ? "suspend" : "stop", why, NULL, user);
-        (void)intent_open(t, INTENT_SAVE, en, en->live->machine, save_body(t->engine, en, mode == OP_SUSPEND ? "suspend" : "stop"));
+        (void)intent_open(t, INTENT_SAVE, en, en->live->machine, act_save_body(en));
         return 0;
 }
 

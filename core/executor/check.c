@@ -59,7 +59,7 @@ void check_now(struct engine *e, struct entry *en, struct policy_decision all[PO
         gather_job(e, en, &pj);
         gather_measures(l, now, en->job.gpus, &px);
         if (m) {
-                pm.notice_wall_us = m->rec.notice_wall_us;
+                pm.notice_wall_us = machine_noticed(e, m) ? m->rec.notice_wall_us : 0;
                 pm.stop_sure_wall_us = m->rec.stop_sure_wall_us;
                 pm.renewed_wall_us = m->renewed_wall_us;
                 pm.spot = m->rec.market == PD_MARKET_SPOT;

@@ -61,6 +61,7 @@ struct live {
         struct policy_decision last[POLICY_N];
         uint32_t refusals;
         enum job_cause refused_cause;
+        struct id notice_checkpoint;     /* what its standing orders save a notice under; null = not known any more */
 };
 
 struct entry {
@@ -220,6 +221,8 @@ struct mach *machine_of_offer(const struct engine *e, const struct connection *c
 void machine_launched(struct turn *t, struct op *op, const json_t *item);
 void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
 void machine_free_room(const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus);
+/* A notice holds until its time: an own machine that is still there then takes jobs again. */
+bool machine_noticed(const struct engine *e, const struct mach *m);
 void machine_offer_name(const struct mach *m, char *buf, size_t n);
 void leases_review(struct engine *e);
 void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
@@ -235,7 +238,7 @@ int place_start(struct engine *e, struct pd_error *err);
 void place_soon(struct engine *e);   /* the queue is looked at once this loop turn is over */
 json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
 void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n);
-json_t *order_orders(struct turn *t, const struct entry *en, const struct settings *s, const struct mach *m);
+json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m);
 
 /* --- check.c --- */
 void check_due(struct engine *e);
@@ -249,6 +252,7 @@ int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const ch
         struct pd_error *err);
 int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
         const char *user, struct pd_error *err);
+json_t *act_save_body(const struct entry *en); /* the runner's `save`, as the job's operation says */
 int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err);
 void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why);
 void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,

@@ -38,6 +38,11 @@ static struct connection *connection_find(const struct engine *e, const char *na
         return NULL;
 }
 
+bool machine_noticed(const struct engine *e, const struct mach *m)
+{
+        return m->rec.notice_wall_us > now_wall(e);
+}
+
 void machine_offer_name(const struct mach *m, char *buf, size_t n)
 {
         (void)str_format(buf, n, "%s/%s/%s%s", m->rec.connection, m->rec.zone, m->rec.type,

@@ -34,6 +34,8 @@ static bool seen_read(const json_t *p, struct seen *ret)
         s.save_mode = js_str(s.save, "mode", "");
         s.cause = cause_of(js_str(p, "cause", ""));
         s.save_cause = cause_of(js_str(s.save, "cause", ""));
+        if (s.cause == CAUSE_NONE && streq(s.save_state, "committed") && streq(s.save_mode, "stop"))
+                s.cause = s.save_cause;
         *ret = s;
         return true;
 }
@@ -390,22 +392,39 @@ static bool same_save(const struct entry *en, const struct seen *s)
         return id_parse(ID_CHECKPOINT, js_str(s->save, "checkpoint", ""), &ckp) && id_equal(ckp, en->job.op_checkpoint);
 }
 
+static bool settled(const struct seen *s)
+{
+        return streq(s->save_state, "refused") || streq(s->save_state, "failed");
+}
+
+/* The runner is saving under another name than ours: its standing orders were first. What it does is what counts. */
+static void adopt(struct turn *t, struct entry *en, const struct seen *s)
+{
+        struct job after = en->job;
+
+        if (!id_parse(ID_CHECKPOINT, js_str(s->save, "checkpoint", ""), &after.op_checkpoint))
+                return;
+        job_touch(t, en, after, NULL);
+}
+
 /* A save that our own order began, or one of the standing orders. */
 static void look_at_save(struct turn *t, struct entry *en, const struct seen *s)
 {
+        bool ours = en->job.state == JOB_SAVING && same_save(en, s);
+
         if (!json_is_object(s->save))
                 return;
-        if (streq(s->save_state, "saving"))
+        if (streq(s->save_state, "saving")) {
                 save_begun(t, en, s);
-        else if (en->job.state == JOB_SAVING && same_save(en, s)) {
-                if (streq(s->save_state, "committed") && streq(s->save_mode, "keep"))
-                        save_kept(t, en, s);
-                else if (streq(s->save_state, "refused") || streq(s->save_state, "failed"))
-                        save_refused(t, en, s);
-        } else if (en->job.state == JOB_RUNNING && (streq(s->save_state, "refused") || streq(s->save_state, "failed")) &&
-                en->live && en->live->seq < s->seq && js_int(s->save, "wall_us", 0) > en->job.since_wall_us) {
-                /* it began and was refused since we last looked */
-                save_begun(t, en, s);
+                if (en->job.state == JOB_SAVING && !same_save(en, s))
+                        adopt(t, en, s);
+        } else if (ours && streq(s->save_state, "committed") && streq(s->save_mode, "keep")) {
+                save_kept(t, en, s);
+        } else if (ours && settled(s)) {
+                save_refused(t, en, s);
+        } else if (en->job.state == JOB_RUNNING && settled(s) && en->live && en->live->seq < s->seq &&
+                js_int(s->save, "wall_us", 0) > en->job.since_wall_us) {
+                save_begun(t, en, s); /* it began and was refused since we last looked */
                 save_refused(t, en, s);
         }
 }
@@ -416,6 +435,8 @@ static void want_again(struct turn *t, struct entry *en, struct mach *m, const s
         const struct job *j = &en->job;
         char job[ID_TEXT_MAX];
 
+        if (j->state == JOB_SAVING && !same_save(en, s) && streq(s->phase, "running") && en->live && !intent_find(t->engine, INTENT_SAVE, j->id))
+                (void)intent_open(t, INTENT_SAVE, en, m, act_save_body(en));
         if (j->state == JOB_ENDING && !s->cause && !intent_find(t->engine, INTENT_STOP, j->id))
                 (void)intent_open(t, INTENT_STOP, en, m, json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, j->id, job), "cause",
                         job_cause_name((enum job_cause)j->op_cause), "grace_us", (json_int_t)(en->live ? en->live->settings.stop_grace_us : 20 * USEC_PER_SEC)));

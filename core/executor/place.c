@@ -47,9 +47,9 @@ static void offer_of_machine(struct market *k, struct placement_offer *o, const 
         int64_t cpu, memory, gpus;
 
         o->shared = m->rec.own;
-        o->usable = m->up && m->rec.notice_wall_us == 0;
-        if (m->rec.notice_wall_us)
-                o->why = "it gave notice: it takes no new job until it says hello again";
+        o->usable = m->up && !machine_noticed(e, m);
+        if (machine_noticed(e, m))
+                o->why = "it gave notice, and takes no job before that is over";
         else if (!m->up)
                 o->why = *m->why ? m->why : "its runner cannot be reached";
         if (!m->caps)
@@ -96,19 +96,22 @@ static bool market_fill(struct market *k, const struct engine *e)
 }
 
 /* --- the order --- */
-json_t *order_orders(struct turn *t, const struct entry *en, const struct settings *s, const struct mach *m)
+json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m)
 {
         struct engine *e = t->engine;
         const struct job *j = &en->job;
         char ttl_id[ID_TEXT_MAX], notice_id[ID_TEXT_MAX];
         int64_t left = j->ttl_us == SETTING_OFF ? -1 : j->ttl_us - j->ran_us;
+        struct id notice = engine_id(e);
         json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), ttl_id),
-                "notice_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), notice_id), "save_deadline_us",
+                "notice_checkpoint", id_format(ID_CHECKPOINT, notice, notice_id), "save_deadline_us",
                 (json_int_t)s->save_deadline_us, "stop_grace_us", (json_int_t)s->stop_grace_us, "lease_stop_wall_us",
                 (json_int_t)m->rec.stop_possible_wall_us, "lease_stop_boot_us",
                 (json_int_t)(now_boot(e) + m->rec.stop_possible_wall_us - t->now_wall_us));
 
         (void)json_object_set_new(o, "ttl_left_us", left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
+        if (en->live)
+                en->live->notice_checkpoint = notice;
         (void)json_object_set_new(o, "on_notice", json_boolean(s->spot));
         return o;
 }
@@ -145,7 +148,7 @@ static const char *capture_of(const struct spec *s)
         return s->capture ? s->capture : "values";
 }
 
-static json_t *order_make(struct turn *t, const struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
+static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
         const struct mach *m)
 {
         const struct engine_site *site = t->engine->site;
@@ -267,7 +270,7 @@ static bool try_place(struct engine *e, struct entry *en)
 static bool may_fit(const struct engine *e, const struct job *j, const int64_t *room)
 {
         for (size_t i = 0; i < e->machines.n; i++)
-                if (e->machines.at[i]->up && room[i * 3] >= j->cpu_milli && room[i * 3 + 1] >= (int64_t)j->memory_bytes &&
+                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] >= j->cpu_milli && room[i * 3 + 1] >= (int64_t)j->memory_bytes &&
                         room[i * 3 + 2] >= j->gpus)
                         return true;
         return false;
@@ -291,6 +294,10 @@ static void place_run(void *arg)
         if (!room || e->stopping || e->broken)
                 return;
         rooms(e, room);
+        vec_foreach(m, &e->machines) if (machine_noticed(e, *m) && (*m)->rec.notice_wall_us < next)
+        {
+                next = (*m)->rec.notice_wall_us;
+        }
         for (struct entry *en = e->queue_first; en; en = following) {
                 following = en->queue_next;
                 if (en->job.next_try_wall_us > now) {
@@ -446,8 +453,9 @@ void place_waiting(const struct engine *e, const struct job *j, char *buf, size_
                         (void)str_format(buf, n, "%s has %s of memory free of the %s asked", offer, size_format((uint64_t)(memory > 0 ? memory : 0), a), size_format(j->memory_bytes, b));
                 else if (gpus < j->gpus)
                         (void)str_format(buf, n, "%s has %lld GPUs free of the %d asked", offer, (long long)gpus, j->gpus);
-                if (!buf[0] && (*m)->rec.notice_wall_us)
-                        (void)str_format(buf, n, "%s gave notice", offer);
+                if (machine_noticed(e, *m))
+                        (void)str_format(buf, n, "%s gave notice, and takes no job for another %s", offer,
+                                duration_format(((*m)->rec.notice_wall_us - now_wall(e)) / USEC_PER_SEC * USEC_PER_SEC, a));
         }
         if (!any)
                 (void)str_format(buf, n, "no machine is connected yet");

@@ -116,13 +116,13 @@ json_t *render_job_by_id(struct engine *e, struct id id, struct pd_error *err)
         return render_job(e, &j, doc);
 }
 
-static const char *machine_state(const struct mach *m)
+static const char *machine_state(const struct mach *m, bool notice)
 {
         switch ((enum pd_machine_state)m->rec.state) {
         case PD_MACHINE_PENDING:
                 return "pending";
         case PD_MACHINE_RUNNING:
-                return m->rec.notice_wall_us ? "notice" : "running";
+                return notice ? "notice" : "running";
         case PD_MACHINE_STOPPING:
                 return "stopping";
         case PD_MACHINE_STOPPED:
@@ -150,11 +150,12 @@ json_t *render_machine(struct engine *e, const struct mach *m)
                 if (e->slots[i] && e->slots[i]->live && e->slots[i]->live->machine == m)
                         (void)json_array_append_new(jobs, json_string(id_format(ID_JOB, e->slots[i]->job.id, job)));
         o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:o}", "id", id_format(ID_MACHINE, m->rec.id, id), "connection",
-                m->rec.connection, "zone", m->rec.zone, "type", m->rec.type, "offer", offer, "state", machine_state(m), "own", m->rec.own,
+                m->rec.connection, "zone", m->rec.zone, "type", m->rec.type, "offer", offer, "state", machine_state(m, machine_noticed(e, m)), "own", m->rec.own,
                 "endpoint", m->rec.endpoint, "lease", lease_name(m->rec.lease), "stream", m->up ? "up" : "down", "why", m->why, "price",
                 "nano_hour", (json_int_t)m->rec.price_nano_hour, "currency", m->rec.currency, "jobs", jobs);
         set_time(o, "stop_sure_wall_us", m->rec.stop_sure_wall_us);
-        set_time(o, "notice_wall_us", m->rec.notice_wall_us);
+        if (machine_noticed(e, m))
+                set_time(o, "notice_wall_us", m->rec.notice_wall_us);
         if (m->caps)
                 (void)json_object_set(o, "caps", m->caps);
         return o;

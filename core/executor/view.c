@@ -287,7 +287,7 @@ void request_offers(struct engine *e, struct engine_ticket *t, const struct engi
                 {
                         uint8_t market = (uint8_t)js_int(o, "market", PD_MARKET_ON_DEMAND);
                         const struct mach *m = machine_of_offer(e, *c, js_str(o, "zone", ""), js_str(o, "type", ""), market);
-                        bool usable = m && m->up && !m->rec.notice_wall_us;
+                        bool usable = m && m->up && !machine_noticed(e, m);
 
                         (void)json_array_append_new(list,
                                 json_pack("{s:o,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:I,s:I,s:I,s:s,s:I,s:I,s:b,s:s,s:s,s:I}", "name",
@@ -297,7 +297,7 @@ void request_offers(struct engine *e, struct engine_ticket *t, const struct engi
                                         "currency", js_str(o, "currency", ""), "cpu_milli", (json_int_t)js_int(o, "cpu_milli", 0), "memory_bytes",
                                         (json_int_t)js_int(o, "memory_bytes", 0), "gpus", (json_int_t)js_int(o, "gpus", 0), "gpu_model", js_str(o, "gpu_model", ""),
                                         "notice_us", (json_int_t)js_int(o, "notice_us", 0), "max_lifetime_us", (json_int_t)js_int(o, "max_lifetime_us", 0), "usable",
-                                        usable, "why", usable ? "" : m ? (m->rec.notice_wall_us ? "it gave notice" : m->why) : "no machine of it is held", "price_source",
+                                        usable, "why", usable ? "" : m ? (machine_noticed(e, m) ? "it gave notice" : m->why) : "no machine of it is held", "price_source",
                                         js_str(o, "price_source", ""), "price_at_wall_us", (json_int_t)js_int(o, "price_at_wall_us", 0)));
                 }
         }

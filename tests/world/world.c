@@ -299,6 +299,7 @@ void world_free(struct world *w)
         stop(w);
         vec_foreach(t, &w->timers) free(*t);
         vec_free(&w->timers);
+        vec_foreach(x, &w->events) free(x->arg);
         vec_free(&w->events);
         for (size_t i = 0; i < SIM_JOBS; i++)
                 sim_job_clear(&w->jobs[i]);
