@@ -52,7 +52,7 @@ REGISTER = "portal.register(name, get, set) with functions that give and take wh
 _STDLIB = getattr(sys, "stdlib_module_names", None)
 # Classes of the standard library that are nothing but their attributes, or that add nothing to an instance.
 _PLAIN_STDLIB = {
-    "argparse.Namespace", "types.SimpleNamespace", "collections.UserDict", "collections.UserList", "collections.UserString",
+    "argparse.Namespace", "argparse._AttributeHolder", "types.SimpleNamespace", "collections.UserDict", "collections.UserList", "collections.UserString",
     "collections.ChainMap", "abc.ABC", "typing.Generic", "typing.Protocol", "dataclasses.InitVar",
 }
 _OWN_WAYS = ("__reduce__", "__reduce_ex__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__")
@@ -157,10 +157,14 @@ def _check_layout(cls, base):
     keeps in fields of its own would be lost."""
     if base is object and issubclass(cls, types.SimpleNamespace):
         base = types.SimpleNamespace
-    names = ["s%d" % i for i in range(len(copyreg._slotnames(cls)))]
-    names += ["__dict__"] if cls.__dictoffset__ and not base.__dictoffset__ else []
-    names += ["__weakref__"] if cls.__weakrefoffset__ and not base.__weakrefoffset__ else []
-    if cls.__basicsize__ > type("_Layout", (base,), {"__slots__": names}).__basicsize__:
+    if base.__itemsize__:                                                # such a class can have no slots
+        body = {}
+    else:
+        names = ["s%d" % i for i in range(len(copyreg._slotnames(cls)))]
+        names += ["__dict__"] if cls.__dictoffset__ and not base.__dictoffset__ else []
+        names += ["__weakref__"] if cls.__weakrefoffset__ and not base.__weakrefoffset__ else []
+        body = {"__slots__": names}
+    if cls.__basicsize__ > type("_Layout", (base,), body).__basicsize__:
         raise _Refusal("its class holds state outside of its attributes", REGISTER)
 
 
