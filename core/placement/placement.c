@@ -37,8 +37,9 @@ static bool rule_on(const struct judged *j, struct placement_choice *c)
         const struct spec_on *on = j->on;
         const struct placement_offer *o = j->offer;
 
-        if (!on || (part_matches(on->connection, o->connection) && part_matches(on->zone, o->zone) &&
-                           part_matches(on->type, o->type) && (!on->exact || on->spot == (o->market == PD_MARKET_SPOT))))
+        if (!on ||
+                (part_matches(on->connection, o->connection) && part_matches(on->zone, o->zone) &&
+                        part_matches(on->type, o->type) && (!on->exact || on->spot == (o->market == PD_MARKET_SPOT))))
                 return true;
         (void)str_format(c->why, sizeof c->why, "is not what --on %.80s asks for", j->need->on);
         return false;
@@ -50,8 +51,9 @@ static bool rule_cpu(const struct judged *j, struct placement_choice *c)
 
         if (j->need->cpu_milli <= j->offer->cpu_milli)
                 return true;
-        (void)str_format(c->why, sizeof c->why, "has %s cores, %s asked: %s too few", cpu_format(j->offer->cpu_milli, has),
-                cpu_format(j->need->cpu_milli, asked), cpu_format(j->need->cpu_milli - j->offer->cpu_milli, lack));
+        (void)str_format(c->why, sizeof c->why, "has %s cores, %s asked: %s too few",
+                cpu_format(j->offer->cpu_milli, has), cpu_format(j->need->cpu_milli, asked),
+                cpu_format(j->need->cpu_milli - j->offer->cpu_milli, lack));
         return false;
 }
 
@@ -80,8 +82,8 @@ static bool rule_gpus(const struct judged *j, struct placement_choice *c)
 {
         if (j->need->gpus <= j->offer->gpus)
                 return true;
-        (void)str_format(c->why, sizeof c->why, "has %" PRId32 " GPUs, %" PRId32 " asked: %" PRId32 " too few", j->offer->gpus,
-                j->need->gpus, j->need->gpus - j->offer->gpus);
+        (void)str_format(c->why, sizeof c->why, "has %" PRId32 " GPUs, %" PRId32 " asked: %" PRId32 " too few",
+                j->offer->gpus, j->need->gpus, j->need->gpus - j->offer->gpus);
         return false;
 }
 
@@ -101,7 +103,8 @@ static bool rule_usable(const struct judged *j, struct placement_choice *c)
         if (j->offer->usable)
                 return true;
         c->later = true;
-        (void)str_format(c->why, sizeof c->why, "%s", j->offer->why && *j->offer->why ? j->offer->why : "cannot be used now");
+        (void)str_format(
+                c->why, sizeof c->why, "%s", j->offer->why && *j->offer->why ? j->offer->why : "cannot be used now");
         return false;
 }
 
@@ -133,8 +136,9 @@ static bool rule_free(const struct judged *j, struct placement_choice *c)
                 (void)str_format(c->why, sizeof c->why, "has %s of memory free, %s asked: waits for other jobs there",
                         size_format(o->free_memory_bytes, has), size_format(need->memory_bytes, asked));
         else if (need->gpus > o->free_gpus)
-                (void)str_format(c->why, sizeof c->why, "has %" PRId32 " GPUs free, %" PRId32 " asked: waits for other jobs there",
-                        o->free_gpus, need->gpus);
+                (void)str_format(c->why, sizeof c->why,
+                        "has %" PRId32 " GPUs free, %" PRId32 " asked: waits for other jobs there", o->free_gpus,
+                        need->gpus);
         else
                 c->later = false;
         return !c->later;
@@ -194,15 +198,17 @@ static void explain_price(const struct money *first, const struct money *price, 
         if (price == first)
                 (void)str_format(c->why, sizeof c->why, "%s, the cheapest that fits", rate);
         else if (first->nano != 0 && !streq(first->currency, price->currency))
-                (void)str_format(c->why, sizeof c->why, "%s, not compared with %s: no exchange rate", rate, first->currency);
+                (void)str_format(
+                        c->why, sizeof c->why, "%s, not compared with %s: no exchange rate", rate, first->currency);
         else if (more.nano == 0)
                 (void)str_format(c->why, sizeof c->why, "%s, as much as the first, which comes first by name", rate);
         else
-                (void)str_format(c->why, sizeof c->why, "%s, %s more than the first", rate, rate_format(&more, difference));
+                (void)str_format(
+                        c->why, sizeof c->why, "%s, %s more than the first", rate, rate_format(&more, difference));
 }
 
-int placement_rank(const struct placement_need *need, const struct placement_offer *offers, size_t n, int64_t now_wall_us,
-        struct placement_choice *ret, size_t *ret_ok, struct pd_error *err)
+int placement_rank(const struct placement_need *need, const struct placement_offer *offers, size_t n,
+        int64_t now_wall_us, struct placement_choice *ret, size_t *ret_ok, struct pd_error *err)
 {
         struct spec_on on;
         size_t ok = 0;

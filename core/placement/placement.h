@@ -25,30 +25,30 @@ struct placement_need {
 struct placement_offer {
         const char *connection, *zone, *type;
         enum pd_market market;
-        struct money price;             /* an hour                                                               */
-        int32_t cpu_milli, gpus;        /* what a machine of it has in all                                       */
+        struct money price;      /* an hour                                                               */
+        int32_t cpu_milli, gpus; /* what a machine of it has in all                                       */
         uint64_t memory_bytes;
-        uint64_t disk_bytes;            /* 0 = not said: not judged                                              */
-        bool shared;                    /* an own machine that several jobs share: the free_* values count       */
+        uint64_t disk_bytes; /* 0 = not said: not judged                                              */
+        bool shared;         /* an own machine that several jobs share: the free_* values count       */
         int32_t free_cpu_milli, free_gpus;
         uint64_t free_memory_bytes;
-        const char *const *captures;    /* usable there, NULL-ended; NULL = not known yet: not judged            */
-        int64_t not_before_wall_us;     /* P-17: a reclaimed pool is left out until then; 0 = it is not          */
-        bool usable;                    /* false: why says what is the matter ("its runner cannot be reached")   */
+        const char *const *captures; /* usable there, NULL-ended; NULL = not known yet: not judged            */
+        int64_t not_before_wall_us;  /* P-17: a reclaimed pool is left out until then; 0 = it is not          */
+        bool usable;                 /* false: why says what is the matter ("its runner cannot be reached")   */
         const char *why;
 };
 
 struct placement_choice {
-        size_t offer;  /* index into the offers                                                                 */
-        bool fits;     /* can take the job now                                                                  */
-        bool later;    /* not now, but it could once it is free, usable or back in: the job waits, not refused  */
+        size_t offer; /* index into the offers                                                                 */
+        bool fits;    /* can take the job now                                                                  */
+        bool later;   /* not now, but it could once it is free, usable or back in: the job waits, not refused  */
         char why[128]; /* of the first: its rate; of the others that fit: how much dearer; else the rule and by how much */
 };
 
 /* ret has n entries and holds each offer once: first the *ret_ok that fit, cheapest first, then those that may fit later, then the rest; ties by
  * name. Prices in two currencies are not compared: the currency's code then decides, and free is cheaper than all. -PD_E_INVALID: need->on is malformed. */
-int placement_rank(const struct placement_need *need, const struct placement_offer *offers, size_t n, int64_t now_wall_us,
-        struct placement_choice *ret, size_t *ret_ok, struct pd_error *err);
+int placement_rank(const struct placement_need *need, const struct placement_offer *offers, size_t n,
+        int64_t now_wall_us, struct placement_choice *ret, size_t *ret_ok, struct pd_error *err);
 
 /* P-19: does it name exactly one offer? NULL and what is malformed do not. */
 bool placement_pinned(const char *on);

@@ -42,21 +42,22 @@ static const char *missing(const struct policy_measures *x)
         return x->progress_wall_us < 0 ? "its progress is not known, which counts as active" : NULL;
 }
 
-static struct policy_decision suspend(const struct policy_job *j, const struct policy_measures *x, const struct settings *s,
-        int64_t now_wall_us)
+static struct policy_decision suspend(
+        const struct policy_job *j, const struct policy_measures *x, const struct settings *s, int64_t now_wall_us)
 {
         wide percent = x->window_us ? (wide)x->cpu_us * ALL / x->window_us : 0;
         char quiet[QUANTITY_MAX], window[QUANTITY_MAX];
 
         return policy_acts("idle", POLICY_SUSPEND, CAUSE_IDLE, now_wall_us,
-                "no %s for %s, and %d.%02d%% of a core over the last %s, which is under %d.%02d%%", j->ever_reported ? "progress" : "output",
-                policy_span(now_wall_us - quiet_since(j, x), quiet), (int)(percent / 100), (int)(percent % 100),
-                policy_span(x->window_us, window), s->idle_cpu_percent / 100, s->idle_cpu_percent % 100);
+                "no %s for %s, and %d.%02d%% of a core over the last %s, which is under %d.%02d%%",
+                j->ever_reported ? "progress" : "output", policy_span(now_wall_us - quiet_since(j, x), quiet),
+                (int)(percent / 100), (int)(percent % 100), policy_span(x->window_us, window),
+                s->idle_cpu_percent / 100, s->idle_cpu_percent % 100);
 }
 
 /* The job runs and everything is measured: is it idle? */
-static struct policy_decision judge(const struct policy_job *j, const struct policy_measures *x, const struct settings *s,
-        int64_t now_wall_us)
+static struct policy_decision judge(
+        const struct policy_job *j, const struct policy_measures *x, const struct settings *s, int64_t now_wall_us)
 {
         int64_t since = quiet_since(j, x);
         char after[QUANTITY_MAX];
@@ -65,15 +66,18 @@ static struct policy_decision judge(const struct policy_job *j, const struct pol
         if (x->gpu_percent >= GPU_ACTIVE)
                 return active(s, now_wall_us, "its GPUs are in use", "once GPU use is under 5%");
         if (now_wall_us < policy_later(since, s->idle_after_us))
-                return not_yet(policy_later(since, s->idle_after_us), "its last progress, or its start, is within its idle time", after);
+                return not_yet(policy_later(since, s->idle_after_us),
+                        "its last progress, or its start, is within its idle time", after);
         if (x->window_us < s->idle_after_us)
-                return not_yet(policy_later(now_wall_us, s->idle_after_us - x->window_us), "it has not been measured for its idle time", after);
+                return not_yet(policy_later(now_wall_us, s->idle_after_us - x->window_us),
+                        "it has not been measured for its idle time", after);
         if ((wide)x->cpu_us * ALL >= (wide)s->idle_cpu_percent * x->window_us)
                 return active(s, now_wall_us, "it uses the CPU", "once its mean CPU use is under idle.cpu");
         if (!policy_outranks(j, CAUSE_IDLE))
                 return policy_keep("idle", INT64_MAX, "it is idle, and its state is being saved already");
         if (policy_must_wait(j, CAUSE_IDLE, now_wall_us)) {
-                struct policy_decision d = policy_keep("idle", j->retry_wall_us, "it is idle, but the save was refused; it is tried again");
+                struct policy_decision d = policy_keep(
+                        "idle", j->retry_wall_us, "it is idle, but the save was refused; it is tried again");
 
                 policy_would_at(&d, j->retry_wall_us);
                 return d;
@@ -89,7 +93,8 @@ struct policy_decision policy_idle(POLICY_ARGS)
         if (!s->idle)
                 return policy_keep("idle", INT64_MAX, "idle is off");
         if (!policy_runs(j) || j->container_wall_us == 0)
-                return policy_keep("idle", INT64_MAX, "its container does not run, and waiting, pulling and restoring are not idleness");
+                return policy_keep("idle", INT64_MAX,
+                        "its container does not run, and waiting, pulling and restoring are not idleness");
         if (unmeasured)
                 return active(s, now_wall_us, unmeasured, "once that is measured");
         return judge(j, x, s, now_wall_us);

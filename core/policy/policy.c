@@ -75,7 +75,8 @@ struct policy_decision policy_keep(const char *policy, int64_t review_wall_us, c
         return d;
 }
 
-struct policy_decision policy_acts(const char *policy, enum policy_act act, enum job_cause cause, int64_t now_wall_us, const char *fmt, ...)
+struct policy_decision policy_acts(
+        const char *policy, enum policy_act act, enum job_cause cause, int64_t now_wall_us, const char *fmt, ...)
 {
         struct policy_decision d = { .act = act, .cause = cause, .policy = policy, .review_wall_us = now_wall_us };
         va_list ap;

@@ -14,8 +14,8 @@ static struct policy_decision of_running(const struct policy_job *j, int64_t now
         (void)policy_span(j->ttl_us, limit);
         if (j->ran_us >= j->ttl_us) {
                 if (policy_outranks(j, CAUSE_TTL))
-                        return policy_acts("ttl", POLICY_STOP_SAVE, CAUSE_TTL, now_wall_us, "it ran for %s, and its limit is %s",
-                                policy_span(j->ran_us, ran), limit);
+                        return policy_acts("ttl", POLICY_STOP_SAVE, CAUSE_TTL, now_wall_us,
+                                "it ran for %s, and its limit is %s", policy_span(j->ran_us, ran), limit);
                 return policy_keep("ttl", INT64_MAX, "its limit of %s is reached, and it is being stopped", limit);
         }
         due = policy_later(now_wall_us, j->ttl_us - j->ran_us);
@@ -36,13 +36,16 @@ static struct policy_decision of_waiting(const struct policy_job *j, int64_t now
                 return policy_keep("ttl", INT64_MAX, "it waits, and no clock limit runs");
         (void)time_format_utc(due, at);
         if (now_wall_us < due) {
-                d = policy_keep("ttl", due, "it waits, and %s is at %s", clock_first ? "its time limit" : "its checkpoint's end", at);
+                d = policy_keep("ttl", due, "it waits, and %s is at %s",
+                        clock_first ? "its time limit" : "its checkpoint's end", at);
                 policy_would_at(&d, due);
                 return d;
         }
         if (clock_first)
-                return policy_acts("ttl", POLICY_END, CAUSE_TTL, now_wall_us, "its time limit on the clock was at %s, while it waited", at);
-        return policy_acts("ttl", POLICY_END, CAUSE_EXPIRED, now_wall_us, "its checkpoint expired at %s, while it waited", at);
+                return policy_acts("ttl", POLICY_END, CAUSE_TTL, now_wall_us,
+                        "its time limit on the clock was at %s, while it waited", at);
+        return policy_acts(
+                "ttl", POLICY_END, CAUSE_EXPIRED, now_wall_us, "its checkpoint expired at %s, while it waited", at);
 }
 
 struct policy_decision policy_ttl(POLICY_ARGS)

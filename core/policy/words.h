@@ -14,8 +14,8 @@ int64_t policy_later(int64_t a_us, int64_t b_us);
 /* review_wall_us: INT64_MAX = only on an event. */
 struct policy_decision policy_keep(const char *policy, int64_t review_wall_us, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-struct policy_decision policy_acts(const char *policy, enum policy_act act, enum job_cause cause, int64_t now_wall_us, const char *fmt, ...)
-        __attribute__((format(printf, 5, 6)));
+struct policy_decision policy_acts(const char *policy, enum policy_act act, enum job_cause cause, int64_t now_wall_us,
+        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 void policy_would(struct policy_decision *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void policy_would_at(struct policy_decision *d, int64_t wall_us); /* "at 2026-12-01T10:00:00.000000Z" */
 
@@ -32,8 +32,9 @@ static inline bool policy_must_wait(const struct policy_job *j, enum job_cause c
         return j->refused_cause == cause && j->retry_wall_us > now_wall_us;
 }
 
-#define POLICY_ARGS                                                                                                    \
-        const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x, const struct settings *s, int64_t now_wall_us
+#define POLICY_ARGS                                                                                  \
+        const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x, \
+                const struct settings *s, int64_t now_wall_us
 struct policy_decision policy_ttl(POLICY_ARGS);
 struct policy_decision policy_spot(POLICY_ARGS);
 struct policy_decision policy_budget(POLICY_ARGS);

@@ -20,8 +20,8 @@ static void record(struct check *c, const char *at, const char *text, const char
                 (void)pd_fail_subject(c->err, at);
         }
         if (c->faults && c->n <= FAULTS_MAX)
-                check_json(c, json_array_append_new(c->faults,
-                                      json_pack("{s:s,s:s,s:s}", "at", at, "text", text, "fix", fix)) == 0);
+                check_json(c, json_array_append_new(
+                                      c->faults, json_pack("{s:s,s:s,s:s}", "at", at, "text", text, "fix", fix)) == 0);
 }
 
 void check_fault(struct check *c, const char *at, const char *fix, const char *fmt, ...)
@@ -154,15 +154,16 @@ static void take_int(struct check *c, const struct spec_field *f, const json_t *
         int64_t n = (int64_t)json_integer_value(v);
 
         if (!json_is_integer(v)) {
-                check_fault_type(c, f->name, v, "a whole number", "write its digits alone, without quotes, for example 1");
+                check_fault_type(
+                        c, f->name, v, "a whole number", "write its digits alone, without quotes, for example 1");
                 return;
         }
         (void)snprintf(shown, sizeof shown, "%" PRId64, n);
         if (!in_bounds(c, f, n, shown))
                 return;
         if (f->offset == offsetof(struct spec, gpus) && n > 8 && n < 16) {
-                check_fault(c, f->name, "write 1 to 8 for one machine, or 16 for two", "\"%s\" is no number of GPUs that one job can have",
-                        shown);
+                check_fault(c, f->name, "write 1 to 8 for one machine, or 16 for two",
+                        "\"%s\" is no number of GPUs that one job can have", shown);
                 return;
         }
         *check_member(s, f, int32_t) = (int32_t)n;
@@ -180,7 +181,8 @@ static void take_cpu(struct check *c, const struct spec_field *f, const json_t *
                 text = digits;
         }
         if (!text)
-                check_fault_type(c, f->name, v, "a number of cores", "write a whole number, or a text like \"0.5\" or \"500m\"");
+                check_fault_type(
+                        c, f->name, v, "a number of cores", "write a whole number, or a text like \"0.5\" or \"500m\"");
         else if (cpu_parse(text, &milli, &e) < 0)
                 check_fault_error(c, f->name, &e);
         else if (in_bounds(c, f, milli, check_shown(text, shown)))
@@ -194,10 +196,12 @@ static void take_size(struct check *c, const struct spec_field *f, const json_t 
         uint64_t bytes;
 
         if (!json_is_string(v))
-                check_fault_type(c, f->name, v, "a text with a unit", "write a number and its unit in quotes, for example \"16GiB\"");
+                check_fault_type(c, f->name, v, "a text with a unit",
+                        "write a number and its unit in quotes, for example \"16GiB\"");
         else if (size_parse(json_string_value(v), &bytes, &e) < 0)
                 check_fault_error(c, f->name, &e);
-        else if (in_bounds(c, f, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, check_shown(json_string_value(v), shown)))
+        else if (in_bounds(c, f, bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes,
+                         check_shown(json_string_value(v), shown)))
                 *check_member(s, f, uint64_t) = bytes;
 }
 
@@ -266,12 +270,13 @@ static void take_fields(struct check *c, const json_t *raw, struct spec *s)
                 if (v && !json_is_null(v))
                         check_takers[spec_fields[i].type](c, &spec_fields[i], v, s);
         }
-        json_object_foreach((json_t *)(uintptr_t)raw, key, v)
+        json_object_foreach ((json_t *)(uintptr_t)raw, key, v)
                 if (!spec_field_find(key))
                         refuse_unknown(c, key);
         v = json_object_get(raw, "command");
         if (!v || json_is_null(v))
-                check_fault(c, "command", "write what to run, for example [\"python3\", \"train.py\"], or after -- on the command line",
+                check_fault(c, "command",
+                        "write what to run, for example [\"python3\", \"train.py\"], or after -- on the command line",
                         "there is none, and a job needs one");
 }
 
@@ -289,8 +294,9 @@ static int spec_new(struct check *c, struct spec **ret)
         if (!s)
                 return pd_fail(c->err, PD_E_NOMEM, "no memory for a job's spec");
         take_defaults(c, s);
-        check_json(c, fill_empty(&s->env, json_object) && fill_empty(&s->tags, json_object) && fill_empty(&s->mounts, json_array) &&
-                              fill_empty(&s->settings, json_object) && fill_empty(&s->capture_settings, json_object));
+        check_json(c, fill_empty(&s->env, json_object) && fill_empty(&s->tags, json_object) &&
+                              fill_empty(&s->mounts, json_array) && fill_empty(&s->settings, json_object) &&
+                              fill_empty(&s->capture_settings, json_object));
         *ret = s;
         return 0;
 }

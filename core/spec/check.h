@@ -18,7 +18,8 @@ struct check {
 };
 
 /* text: what is wrong with which value; fix: what to write instead. */
-void check_fault(struct check *c, const char *at, const char *fix, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void check_fault(struct check *c, const char *at, const char *fix, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
 /* A refusal of base/quantity.h or the like ("VALUE is wrong: fix") as a fault. */
 void check_fault_error(struct check *c, const char *at, const struct pd_error *e);
 /* v is not of the wanted kind ("a string"). */

@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #define CAPTURE_FIX "write values, command or restart"
-#define COMMAND_FIX "write {\"capture\": \"command\", \"save\": [\"./save.sh\"], \"load\": [\"./load.sh\"]}, or \"signal\" with \"done_file\""
+#define COMMAND_FIX                                                                                                   \
+        "write {\"capture\": \"command\", \"save\": [\"./save.sh\"], \"load\": [\"./load.sh\"]}, or \"signal\" with " \
+        "\"done_file\""
 #define TIMEOUT_LEAST USEC_PER_SEC
 #define TIMEOUT_MOST USEC_PER_DAY
 
@@ -43,7 +45,8 @@ static const char *text_member(struct check *c, const char *at, const json_t *v,
 
 static void take_signal(struct check *c, const char *at, const char *name, const json_t *v, struct spec *s)
 {
-        static const char *const known[] = { "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTERM", "SIGWINCH" };
+        static const char *const known[] = { "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTERM",
+                "SIGWINCH" };
         const char *fix = "write SIGUSR1, SIGUSR2, SIGHUP, SIGINT, SIGQUIT, SIGALRM, SIGTERM or SIGWINCH";
         const char *text = text_member(c, at, v, fix);
         char shown[SHOWN_MAX];
@@ -91,7 +94,8 @@ static void take_timeout(struct check *c, const char *at, const char *name, cons
         if (duration_parse(text, &us, &e) < 0)
                 check_fault_error(c, at, &e);
         else if (us < TIMEOUT_LEAST || us > TIMEOUT_MOST)
-                check_fault(c, at, "write a duration from 1s to 1d, for example 5m", "\"%s\" is out of bounds", check_shown(text, shown));
+                check_fault(c, at, "write a duration from 1s to 1d, for example 5m", "\"%s\" is out of bounds",
+                        check_shown(text, shown));
         else
                 put(c, s, name, text);
 }
@@ -104,7 +108,8 @@ static const struct capture_member members[] = {
         { "timeout", take_timeout, false },
 };
 
-static void take_capture_name(struct check *c, const struct spec_field *f, const char *at, const json_t *v, struct spec *s)
+static void take_capture_name(
+        struct check *c, const struct spec_field *f, const char *at, const json_t *v, struct spec *s)
 {
         static const char *const names[] = { "values", "command", "restart", NULL };
         const char *text = json_string_value(v), *near;
@@ -144,7 +149,8 @@ static void take_member(struct check *c, const struct spec_field *f, const char 
                 names[i + 1] = members[i].name;
         }
         near = str_nearest(key, names);
-        (void)str_format(fix, sizeof fix, near ? "write \"%s\", if that is what was meant" : "remove it%s", near ? near : "");
+        (void)str_format(
+                fix, sizeof fix, near ? "write \"%s\", if that is what was meant" : "remove it%s", near ? near : "");
         check_fault(c, place, fix, "\"%s\" is nothing that a checkpoint has", check_shown(key, shown));
 }
 
@@ -157,12 +163,16 @@ static void check_together(struct check *c, const char *at, const json_t *v, con
         if (!streq(s->capture, "command")) {
                 for (size_t i = 0; i < ARRAY_LEN(members); i++)
                         if (members[i].of_command && json_object_get(v, members[i].name))
-                                check_fault(c, check_at(place, at, members[i].name), "remove it, or write \"capture\": \"command\"",
+                                check_fault(c, check_at(place, at, members[i].name),
+                                        "remove it, or write \"capture\": \"command\"",
                                         "the capture \"%s\" does not have it", s->capture);
         } else if (save == signal) {
-                check_fault(c, at, COMMAND_FIX, save ? "\"command\" has both save and signal" : "\"command\" says neither how to save nor which signal to send");
+                check_fault(c, at, COMMAND_FIX,
+                        save ? "\"command\" has both save and signal"
+                             : "\"command\" says neither how to save nor which signal to send");
         } else if (signal && !json_object_get(v, "done_file")) {
-                check_fault(c, at, "write also \"done_file\": the file that the job writes once it has saved", "a signal alone does not say when the job has saved");
+                check_fault(c, at, "write also \"done_file\": the file that the job writes once it has saved",
+                        "a signal alone does not say when the job has saved");
         }
 }
 
@@ -173,10 +183,11 @@ void take_checkpoint(struct check *c, const struct spec_field *f, const json_t *
         json_t *item;
 
         if (json_is_object(v)) {
-                json_object_foreach((json_t *)(uintptr_t)v, key, item)
+                json_object_foreach ((json_t *)(uintptr_t)v, key, item)
                         take_member(c, f, key, item, s);
                 if (!json_object_get(v, "capture"))
-                        check_fault(c, f->name, "write also \"capture\": values, command or restart", "it does not say which capture");
+                        check_fault(c, f->name, "write also \"capture\": values, command or restart",
+                                "it does not say which capture");
         } else {
                 take_capture_name(c, f, f->name, v, s);
         }

@@ -17,12 +17,13 @@ bool check_argv(struct check *c, const char *at, const json_t *v)
         char place[AT_MAX];
 
         if (!json_is_array(v)) {
-                check_fault_type(c, at, v, "a list of texts", "write the program and its arguments as a list, for example [\"python3\", \"train.py\"]");
+                check_fault_type(c, at, v, "a list of texts",
+                        "write the program and its arguments as a list, for example [\"python3\", \"train.py\"]");
                 return false;
         }
         if (json_array_size(v) == 0 || json_array_size(v) > ARGV_MOST)
-                check_fault(c, at, "write the program and then its arguments", "it has %zu items, and 1 to %d are allowed",
-                        json_array_size(v), ARGV_MOST);
+                check_fault(c, at, "write the program and then its arguments",
+                        "it has %zu items, and 1 to %d are allowed", json_array_size(v), ARGV_MOST);
         for (size_t i = 0; i < json_array_size(v) && i < ARGV_MOST; i++) {
                 const json_t *item = json_array_get(v, i);
 
@@ -32,8 +33,8 @@ bool check_argv(struct check *c, const char *at, const json_t *v)
                 else if (i == 0 && json_string_length(item) == 0)
                         check_fault(c, place, "write the program's name or path", "\"\" names no program");
                 else if (json_string_length(item) > ARG_LONGEST)
-                        check_fault(c, place, "put it into a file, and pass the file's name", "it is %zu bytes long, and Linux takes %d",
-                                json_string_length(item), ARG_LONGEST);
+                        check_fault(c, place, "put it into a file, and pass the file's name",
+                                "it is %zu bytes long, and Linux takes %d", json_string_length(item), ARG_LONGEST);
         }
         return c->n == before;
 }
@@ -64,12 +65,13 @@ static bool is_object(struct check *c, const char *at, const json_t *v, const ch
 static void check_most(struct check *c, const char *at, size_t n, size_t most)
 {
         if (n > most)
-                check_fault(c, at, "leave some out, or put them into a file", "it has %zu entries, and at most %zu are allowed", n, most);
+                check_fault(c, at, "leave some out, or put them into a file",
+                        "it has %zu entries, and at most %zu are allowed", n, most);
 }
 
 /* What the runner itself tells the job. */
-static const char *const own_variables[] = { "PORTAL_JOB_ID", "PORTAL_GENERATION", "PORTAL_RESUMED", "PORTAL_CHECKPOINT_DIR",
-        "PORTAL_SOCKET" };
+static const char *const own_variables[] = { "PORTAL_JOB_ID", "PORTAL_GENERATION", "PORTAL_RESUMED",
+        "PORTAL_CHECKPOINT_DIR", "PORTAL_SOCKET" };
 
 static void check_variable(struct check *c, const char *at, const char *name, const json_t *v)
 {
@@ -80,11 +82,13 @@ static void check_variable(struct check *c, const char *at, const char *name, co
                 check_fault(c, place, "write a name without \"=\", for example HOME", "it is no name of a variable");
         for (size_t i = 0; i < ARRAY_LEN(own_variables); i++)
                 if (streq(name, own_variables[i]))
-                        check_fault(c, place, "remove it; choose another name for a value of your own", "portald sets this variable itself");
+                        check_fault(c, place, "remove it; choose another name for a value of your own",
+                                "portald sets this variable itself");
         if (!json_is_string(v))
                 check_fault(c, place, "write the value in quotes, for example \"1\"", "it must be a text");
         else if (strlen(name) + 1 + json_string_length(v) > ARG_LONGEST)
-                check_fault(c, place, "put the value into a file, and pass the file's name", "with its name it is %zu bytes long, and Linux takes %d",
+                check_fault(c, place, "put the value into a file, and pass the file's name",
+                        "with its name it is %zu bytes long, and Linux takes %d",
                         strlen(name) + 1 + json_string_length(v), ARG_LONGEST);
 }
 
@@ -107,7 +111,7 @@ void take_env(struct check *c, const struct spec_field *f, const json_t *v, stru
         if (!is_object(c, f->name, v, "write names and values, for example {\"EPOCHS\": \"20\"}"))
                 return;
         check_most(c, f->name, json_object_size(v), VARIABLES_MOST);
-        json_object_foreach((json_t *)(uintptr_t)v, name, value)
+        json_object_foreach ((json_t *)(uintptr_t)v, name, value)
                 check_variable(c, f->name, name, value);
         if (c->n == before)
                 keep_copy(c, check_member(s, f, json_t *), v);
@@ -122,15 +126,17 @@ static void check_tag(struct check *c, const char *at, const json_t *v, int dept
         size_t i;
 
         if (depth > TAG_DEPTH_MOST) {
-                check_fault(c, at, "write it flatter, or as one text", "it is nested deeper than %d levels", TAG_DEPTH_MOST);
+                check_fault(c, at, "write it flatter, or as one text", "it is nested deeper than %d levels",
+                        TAG_DEPTH_MOST);
                 return;
         }
         if (json_is_real(v))
-                check_fault(c, at, "write it in quotes", "a number with a point or an exponent cannot be kept as it was written");
-        json_object_foreach((json_t *)(uintptr_t)v, key, item)
+                check_fault(c, at, "write it in quotes",
+                        "a number with a point or an exponent cannot be kept as it was written");
+        json_object_foreach ((json_t *)(uintptr_t)v, key, item)
                 check_tag(c, check_at(place, at, key), item, depth + 1);
         if (json_is_array(v))
-                json_array_foreach(v, i, item)
+                json_array_foreach (v, i, item)
                         check_tag(c, check_at_index(place, at, i), item, depth + 1);
 }
 
@@ -185,7 +191,7 @@ static bool target_taken(const json_t *mounts, const char *target)
         const json_t *m;
         size_t i;
 
-        json_array_foreach(mounts, i, m)
+        json_array_foreach (mounts, i, m)
                 if (streq(js_str(m, "target", ""), target))
                         return true;
         return false;
@@ -207,8 +213,8 @@ static void take_mount(struct check *c, const char *at, const json_t *v, json_t 
         if (wrong)
                 check_fault(c, at, MOUNT_FIX, "\"%s\" %s", check_shown(json_string_value(v), shown), wrong);
         else
-                check_json(c, json_array_append_new(mounts, json_pack("{s:s,s:s,s:b}", "source", m.source, "target", m.target,
-                                                                    "read_only", m.read_only)) == 0);
+                check_json(c, json_array_append_new(mounts, json_pack("{s:s,s:s,s:b}", "source", m.source, "target",
+                                                                    m.target, "read_only", m.read_only)) == 0);
 }
 
 void take_mounts(struct check *c, const struct spec_field *f, const json_t *v, struct spec *s)
@@ -239,7 +245,7 @@ void take_settings(struct check *c, const struct spec_field *f, const json_t *v,
         check_json(c, kept != NULL);
         if (!is_object(c, f->name, v, "write keys and values, for example {\"idle.after\": \"1h\"}"))
                 return;
-        json_object_foreach((json_t *)(uintptr_t)v, key, value) {
+        json_object_foreach ((json_t *)(uintptr_t)v, key, value) {
                 (void)check_at(place, f->name, key);
                 text = json_is_boolean(value) ? (json_is_true(value) ? "on" : "off") : json_string_value(value);
                 if (!text)

@@ -7,7 +7,8 @@
 #define PATH_LONGEST 4095
 #define REF_LONGEST 512
 
-static const char *text_of(struct check *c, const struct spec_field *f, const json_t *v, const char *want, const char *fix)
+static const char *text_of(
+        struct check *c, const struct spec_field *f, const json_t *v, const char *want, const char *fix)
 {
         const char *text = json_string_value(v);
 
@@ -64,7 +65,8 @@ void take_name(struct check *c, const struct spec_field *f, const json_t *v, str
                 return;
         }
         if (*nearest_name(text, near, sizeof near))
-                (void)str_format(fix, sizeof fix, "write 1 to 64 of a-z, 0-9 and -, neither end a dash, for example %s", near);
+                (void)str_format(
+                        fix, sizeof fix, "write 1 to 64 of a-z, 0-9 and -, neither end a dash, for example %s", near);
         check_fault(c, f->name, fix, "\"%s\" is not a name", check_shown(text, shown));
 }
 
@@ -157,9 +159,11 @@ static void refuse_image(struct check *c, const struct spec_field *f, const char
 
         (void)check_shown(text, shown);
         if (text[0] == '/')
-                (void)str_format(fix, sizeof fix, "write oci:%s for an OCI layout, or dir:%s for a root directory", shown, shown);
+                (void)str_format(fix, sizeof fix, "write oci:%s for an OCI layout, or dir:%s for a root directory",
+                        shown, shown);
         else if (ref_fault(text) || strchr(text, ':') != strrchr(text, ':'))
-                (void)str_format(fix, sizeof fix, "write oci:DIR[:TAG], docker://REF or dir:PATH, for example %s", image_kinds[0].example);
+                (void)str_format(fix, sizeof fix, "write oci:DIR[:TAG], docker://REF or dir:PATH, for example %s",
+                        image_kinds[0].example);
         else
                 (void)str_format(fix, sizeof fix, "write docker://%s to pull it, or oci:DIR[:TAG] or dir:PATH", shown);
         check_fault(c, f->name, fix, "\"%s\" does not say what kind of image it is", shown);

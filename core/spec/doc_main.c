@@ -50,7 +50,8 @@ static const char *bound(enum spec_type type, int64_t v, char *buf)
         return buf;
 }
 
-static void describe(struct entry *e, enum spec_type type, int64_t min, int64_t max, const char *choices, bool may_be_off)
+static void describe(
+        struct entry *e, enum spec_type type, int64_t min, int64_t max, const char *choices, bool may_be_off)
 {
         char low[QUANTITY_MAX], high[QUANTITY_MAX];
 
@@ -61,8 +62,8 @@ static void describe(struct entry *e, enum spec_type type, int64_t min, int64_t 
         if (type == SPEC_MONEY)
                 (void)str_format(e->bounds, sizeof e->bounds, "more than 0, or off");
         else if (min != 0 || max != 0)
-                (void)str_format(e->bounds, sizeof e->bounds, "%s to %s%s", bound(type, min, low), bound(type, max, high),
-                        may_be_off ? ", or off" : "");
+                (void)str_format(e->bounds, sizeof e->bounds, "%s to %s%s", bound(type, min, low),
+                        bound(type, max, high), may_be_off ? ", or off" : "");
 }
 
 static struct entry entry_of_field(const struct spec_field *f)
@@ -190,7 +191,8 @@ static const char *causes_text(uint32_t causes, char *buf, size_t n)
         buf[0] = '\0';
         for (unsigned int c = 0; c < CAUSE_N && used < n; c++)
                 if (causes & BIT(c))
-                        used += (size_t)snprintf(buf + used, n - used, "%s%s", used ? ", " : "", job_cause_name((enum job_cause)c));
+                        used += (size_t)snprintf(
+                                buf + used, n - used, "%s%s", used ? ", " : "", job_cause_name((enum job_cause)c));
         return buf;
 }
 
@@ -206,13 +208,14 @@ static void print_life(bool man)
 
                 (void)causes_text(e->causes, causes, sizeof causes);
                 if (!man) {
-                        printf("| %s | %s | %s | %s | %s |\n", from, job_event_name(e->event), job_state_name(e->to), job_result_name(e->result), causes);
+                        printf("| %s | %s | %s | %s | %s |\n", from, job_event_name(e->event), job_state_name(e->to),
+                                job_result_name(e->result), causes);
                         continue;
                 }
                 fputs(".TP\n.B ", stdout);
                 man_text(from);
-                (void)str_format(line, sizeof line, "%s -> %s%s%s%s%s", job_event_name(e->event), job_state_name(e->to), e->result ? ", " : "",
-                        job_result_name(e->result), e->causes ? "; cause " : "", causes);
+                (void)str_format(line, sizeof line, "%s -> %s%s%s%s%s", job_event_name(e->event), job_state_name(e->to),
+                        e->result ? ", " : "", job_result_name(e->result), e->causes ? "; cause " : "", causes);
                 fputs("\n\\&", stdout);
                 man_text(line);
                 putchar('\n');

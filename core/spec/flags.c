@@ -28,7 +28,8 @@ static int text_json(const char *at, const char *text, json_t **ret, struct pd_e
         json_t *v = json_string(text);
 
         if (!v)
-                return pd_fail(err, PD_E_INVALID, "%.80s: the value is not UTF-8 text: write it in UTF-8, or put it into a file", at);
+                return pd_fail(err, PD_E_INVALID,
+                        "%.80s: the value is not UTF-8 text: write it in UTF-8, or put it into a file", at);
         *ret = v;
         return 0;
 }
@@ -41,7 +42,8 @@ static int member(json_t *raw, const struct spec_field *f, json_t **ret, struct 
 
         if (m && !json_is_null(m)) {
                 if (list ? !json_is_array(m) : !json_is_object(m))
-                        return pd_fail(err, PD_E_INVALID, "%s cannot add to \"%s\", which is of another type: write it as %s", flag_of(f),
+                        return pd_fail(err, PD_E_INVALID,
+                                "%s cannot add to \"%s\", which is of another type: write it as %s", flag_of(f),
                                 f->name, list ? "a list" : "an object");
                 *ret = m;
                 return 0;
@@ -62,9 +64,11 @@ static int add_pair(json_t *object, const char *at, const char *text, struct pd_
         int r;
 
         if (!equals)
-                return pd_fail(err, PD_E_INVALID, "%.80s \"%s\" has no \"=\": write NAME=VALUE", at, check_shown(text, shown));
+                return pd_fail(
+                        err, PD_E_INVALID, "%.80s \"%s\" has no \"=\": write NAME=VALUE", at, check_shown(text, shown));
         if (equals == text || (size_t)(equals - text) >= sizeof name)
-                return pd_fail(err, PD_E_INVALID, "%.80s: there is no name of 1 to %d bytes in front of \"=\": write NAME=VALUE", at,
+                return pd_fail(err, PD_E_INVALID,
+                        "%.80s: there is no name of 1 to %d bytes in front of \"=\": write NAME=VALUE", at,
                         VARIABLE_NAME_MAX - 1);
         (void)str_format(name, sizeof name, "%.*s", (int)(equals - text), text);
         r = text_json(at, equals + 1, &v, err);
@@ -129,7 +133,8 @@ static int add_mount(json_t *raw, const struct spec_field *f, const char *value,
         int r;
 
         if (!alone)
-                return pd_fail(err, PD_E_INVALID, "%s: the path is not UTF-8 text: mount a directory whose name is", f->flag);
+                return pd_fail(
+                        err, PD_E_INVALID, "%s: the path is not UTF-8 text: mount a directory whose name is", f->flag);
         r = check_value(f, alone, f->flag, err);
         if (r < 0)
                 return r;
@@ -199,7 +204,9 @@ static int take_line(const struct env_file *e, const char *line, size_t number, 
         r = text_json(at, value, &v, err);
         if (r < 0)
                 return r;
-        return json_object_set_new(e->env, line, v) < 0 ? pd_fail(err, PD_E_INVALID, "%s the name is not UTF-8 text: write it in UTF-8", at) : 0;
+        return json_object_set_new(e->env, line, v) < 0
+                       ? pd_fail(err, PD_E_INVALID, "%s the name is not UTF-8 text: write it in UTF-8", at)
+                       : 0;
 }
 
 static int take_lines(const struct env_file *e, const char *text, size_t n, struct pd_error *err)
@@ -212,7 +219,8 @@ static int take_lines(const struct env_file *e, const char *text, size_t n, stru
                 int r;
 
                 if (memchr(s, '\0', (size_t)(stop - s)))
-                        return pd_fail(err, PD_E_INVALID, "%.60s:%zu: the line holds a NUL byte: an environment cannot carry one, remove it",
+                        return pd_fail(err, PD_E_INVALID,
+                                "%.60s:%zu: the line holds a NUL byte: an environment cannot carry one, remove it",
                                 e->file, number);
                 line = strndup(s, (size_t)(stop - s) - (stop > s && stop[-1] == '\r'));
                 if (!line)
@@ -225,8 +233,8 @@ static int take_lines(const struct env_file *e, const char *text, size_t n, stru
         return 0;
 }
 
-int spec_env_file_from(json_t *raw, const char *text, size_t n, const char *file, const char *(*get)(void *arg, const char *name),
-        void *arg, struct pd_error *err)
+int spec_env_file_from(json_t *raw, const char *text, size_t n, const char *file,
+        const char *(*get)(void *arg, const char *name), void *arg, struct pd_error *err)
 {
         const struct spec_field *f = spec_field_find("env");
         js_owned *read = json_object();

@@ -5,7 +5,8 @@
 #define NEW JOB_STATE_N
 
 /* Causes that suspend, and causes that end a job by order. */
-#define SUSPENDS (C(USER) | C(NOTICE) | C(IDLE) | C(OOM) | C(BUDGET) | C(CAP) | C(LIFETIME) | C(LEASE) | C(MACHINE_LOST))
+#define SUSPENDS \
+        (C(USER) | C(NOTICE) | C(IDLE) | C(OOM) | C(BUDGET) | C(CAP) | C(LIFETIME) | C(LEASE) | C(MACHINE_LOST))
 #define STOPS (C(USER) | C(TTL) | C(LIMIT) | C(BUDGET) | C(CAP))
 #define FAILS (C(EXIT) | C(SIGNAL) | C(OOM) | C(MACHINE_LOST) | C(NOTICE) | C(LIFETIME) | C(LEASE))
 

@@ -8,59 +8,59 @@
 
 #include "base/base.h"
 
-#define JOB_STATES(X)                                                                                                  \
-        X(QUEUED, "queued", "waits for a place")                                                                       \
-        X(STARTING, "starting", "its machine prepares image and container")                                            \
-        X(RUNNING, "running", "its container runs")                                                                    \
-        X(SAVING, "saving", "its state is being saved")                                                                \
-        X(RESTORING, "restoring", "a machine takes its checkpoint up")                                                 \
-        X(SUSPENDED, "suspended", "waits on a checkpoint for `portal resume`")                                         \
-        X(ENDING, "ending", "its container is being ended")                                                            \
+#define JOB_STATES(X)                                                          \
+        X(QUEUED, "queued", "waits for a place")                               \
+        X(STARTING, "starting", "its machine prepares image and container")    \
+        X(RUNNING, "running", "its container runs")                            \
+        X(SAVING, "saving", "its state is being saved")                        \
+        X(RESTORING, "restoring", "a machine takes its checkpoint up")         \
+        X(SUSPENDED, "suspended", "waits on a checkpoint for `portal resume`") \
+        X(ENDING, "ending", "its container is being ended")                    \
         X(ENDED, "ended", "over; see result and cause")
 
-#define JOB_RESULTS(X)                                                                                                 \
-        X(NONE, "", "not over")                                                                                        \
-        X(SUCCEEDED, "succeeded", "exited 0")                                                                          \
-        X(FAILED, "failed", "exited non zero, was lost, or could not start")                                           \
-        X(STOPPED, "stopped", "stopped by a user or a limit")                                                          \
-        X(PREEMPTED, "preempted", "forge: an ember job gave its GPU back")                                             \
+#define JOB_RESULTS(X)                                                       \
+        X(NONE, "", "not over")                                              \
+        X(SUCCEEDED, "succeeded", "exited 0")                                \
+        X(FAILED, "failed", "exited non zero, was lost, or could not start") \
+        X(STOPPED, "stopped", "stopped by a user or a limit")                \
+        X(PREEMPTED, "preempted", "forge: an ember job gave its GPU back")   \
         X(HARDWARE, "hardware", "forge: a fault of GPU or node ended it")
 
-#define JOB_CAUSES(X)                                                                                                  \
-        X(NONE, "", "")                                                                                                \
-        X(EXIT, "exit", "its command exited")                                                                          \
-        X(SIGNAL, "signal", "its command died of a signal")                                                            \
-        X(USER, "user", "a user asked")                                                                                \
-        X(LIMIT, "limit", "forge: its limit was reached")                                                              \
-        X(TTL, "ttl", "its time limit was reached")                                                                    \
-        X(EXPIRED, "expired", "its checkpoint expired")                                                                \
-        X(OOM, "oom", "out of memory")                                                                                 \
-        X(MACHINE_LOST, "machine_lost", "its machine was lost")                                                        \
-        X(BUDGET, "budget", "its budget was spent")                                                                    \
-        X(CAP, "cap", "a cap was reached")                                                                             \
-        X(NOTICE, "notice", "its machine was about to be taken away")                                                  \
-        X(LIFETIME, "lifetime", "the provider's fixed limit was near")                                                 \
-        X(LEASE, "lease", "its machine's lease ended")                                                                 \
-        X(IDLE, "idle", "it was idle")                                                                                 \
-        X(MOVE, "move", "it moves to another machine")                                                                 \
+#define JOB_CAUSES(X)                                                  \
+        X(NONE, "", "")                                                \
+        X(EXIT, "exit", "its command exited")                          \
+        X(SIGNAL, "signal", "its command died of a signal")            \
+        X(USER, "user", "a user asked")                                \
+        X(LIMIT, "limit", "forge: its limit was reached")              \
+        X(TTL, "ttl", "its time limit was reached")                    \
+        X(EXPIRED, "expired", "its checkpoint expired")                \
+        X(OOM, "oom", "out of memory")                                 \
+        X(MACHINE_LOST, "machine_lost", "its machine was lost")        \
+        X(BUDGET, "budget", "its budget was spent")                    \
+        X(CAP, "cap", "a cap was reached")                             \
+        X(NOTICE, "notice", "its machine was about to be taken away")  \
+        X(LIFETIME, "lifetime", "the provider's fixed limit was near") \
+        X(LEASE, "lease", "its machine's lease ended")                 \
+        X(IDLE, "idle", "it was idle")                                 \
+        X(MOVE, "move", "it moves to another machine")                 \
         X(START, "start", "it could not be started")
 
-#define JOB_EVENTS(X)                                                                                                  \
-        X(SUBMIT, "submit")         /* a user handed it in                              */                             \
-        X(PLACE, "place")           /* placement claimed a machine for it                */                             \
-        X(UNPLACE, "unplace")       /* that placement never ran: back to the queue       */                             \
-        X(STARTED, "started")       /* the container runs                                */                             \
-        X(START_FAILED, "start_failed") /* it cannot start: image, command, checkpoint    */                             \
-        X(SAVE, "save")             /* a save was ordered, or the runner began one        */                             \
-        X(SAVED, "saved")           /* committed, and the container is gone               */                             \
-        X(KEPT, "kept")             /* committed, and the job runs on                     */                             \
-        X(REFUSED, "refused")       /* refused or failed: the job runs on                 */                             \
-        X(STOP, "stop")             /* an end was ordered                                 */                             \
-        X(EXITED, "exited")         /* the container is gone, for the cause given         */                             \
-        X(LOST, "lost")             /* the machine is proven ended and nothing was saved in time */                      \
-        X(RESUME, "resume")         /* a user asked                                       */                             \
-        X(EXPIRE, "expire")         /* the checkpoint's time is over                      */                             \
-        X(TTL, "ttl")               /* the clock limit passed while it did not run        */
+#define JOB_EVENTS(X)                                                                                   \
+        X(SUBMIT, "submit")             /* a user handed it in                              */          \
+        X(PLACE, "place")               /* placement claimed a machine for it                */         \
+        X(UNPLACE, "unplace")           /* that placement never ran: back to the queue       */         \
+        X(STARTED, "started")           /* the container runs                                */         \
+        X(START_FAILED, "start_failed") /* it cannot start: image, command, checkpoint    */            \
+        X(SAVE, "save")                 /* a save was ordered, or the runner began one        */        \
+        X(SAVED, "saved")               /* committed, and the container is gone               */        \
+        X(KEPT, "kept")                 /* committed, and the job runs on                     */        \
+        X(REFUSED, "refused")           /* refused or failed: the job runs on                 */        \
+        X(STOP, "stop")                 /* an end was ordered                                 */        \
+        X(EXITED, "exited")             /* the container is gone, for the cause given         */        \
+        X(LOST, "lost")                 /* the machine is proven ended and nothing was saved in time */ \
+        X(RESUME, "resume")             /* a user asked                                       */        \
+        X(EXPIRE, "expire")             /* the checkpoint's time is over                      */        \
+        X(TTL, "ttl")                   /* the clock limit passed while it did not run        */
 
 #define LIFE_ENUM(name_, text_, ...) JOB_##name_,
 enum job_state { JOB_STATES(LIFE_ENUM) JOB_STATE_N };

@@ -38,8 +38,8 @@ int spec_on_parse(const char *text, struct spec_on *ret, struct pd_error *err)
         for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
                 if (!take_part(&s, parts[i].at, parts[i].n))
                         return pd_fail(err, PD_E_INVALID,
-                                "\"%.60s\" has no valid %s (1 to %zu letters, digits, dots, dashes): " ON_FIX, text, parts[i].what,
-                                parts[i].n - 1);
+                                "\"%.60s\" has no valid %s (1 to %zu letters, digits, dots, dashes): " ON_FIX, text,
+                                parts[i].what, parts[i].n - 1);
                 on.exact = i == 2;
                 if (*s == '\0')
                         goto done;

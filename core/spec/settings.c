@@ -36,11 +36,12 @@ static int check_bounds(const struct setting_row *row, int64_t value, const char
         if ((row->min == 0 && row->max == 0) || (value >= row->min && value <= row->max))
                 return 0;
         if (row->type == SPEC_MONEY)
-                return pd_fail(err, PD_E_INVALID, "\"%s\" is nothing to spend: write more than 0, for example 20usd, or off for no limit",
+                return pd_fail(err, PD_E_INVALID,
+                        "\"%s\" is nothing to spend: write more than 0, for example 20usd, or off for no limit",
                         check_shown(text, shown));
         return pd_fail(err, PD_E_INVALID, "\"%s\" is %s: write a value from %s to %s%s", check_shown(text, shown),
-                value < row->min ? "too small" : "too large", format_bound(row, row->min, low), format_bound(row, row->max, high),
-                row->may_be_off ? ", or off" : "");
+                value < row->min ? "too small" : "too large", format_bound(row, row->min, low),
+                format_bound(row, row->max, high), row->may_be_off ? ", or off" : "");
 }
 
 static int set_duration(const struct setting_row *row, const char *text, struct settings *s, struct pd_error *err)
@@ -85,7 +86,8 @@ static int set_switch(const struct setting_row *row, const char *text, struct se
         char shown[SHOWN_MAX];
 
         if (!on && !streq(text, "off") && !streq(text, "false"))
-                return pd_fail(err, PD_E_INVALID, "\"%s\" is neither on nor off: write on or off", check_shown(text, shown));
+                return pd_fail(
+                        err, PD_E_INVALID, "\"%s\" is neither on nor off: write on or off", check_shown(text, shown));
         MEMBER(bool) = on;
         return 0;
 }
@@ -97,8 +99,8 @@ static int set_choice(const struct setting_row *row, const char *text, struct se
         bool second = streq(text, row->choices + first + 1);
 
         if (!second && (strlen(text) != first || strncmp(text, row->choices, first) != 0))
-                return pd_fail(err, PD_E_INVALID, "\"%s\" is none of the choices: write %.*s or %s", check_shown(text, shown), (int)first,
-                        row->choices, row->choices + first + 1);
+                return pd_fail(err, PD_E_INVALID, "\"%s\" is none of the choices: write %.*s or %s",
+                        check_shown(text, shown), (int)first, row->choices, row->choices + first + 1);
         MEMBER(bool) = second;
         return 0;
 }
@@ -118,7 +120,8 @@ static int set_row(const struct setting_row *row, const char *text, struct setti
                 return 0;
         }
         if (streq(text, "off") && row->type != SPEC_BOOL)
-                return pd_fail(err, PD_E_INVALID, "\"off\" is not possible here, this cannot be turned off: write a value, for example %s",
+                return pd_fail(err, PD_E_INVALID,
+                        "\"off\" is not possible here, this cannot be turned off: write a value, for example %s",
                         row->fallback);
         if (row->type == SPEC_DURATION)
                 return set_duration(row, text, s, err);
@@ -138,8 +141,10 @@ static int unknown_key(const char *key, struct pd_error *err)
 
         (void)check_shown(key, shown);
         if (near)
-                return pd_fail(err, PD_E_INVALID, "\"%s\" is no setting: write \"%s\", if that is what was meant", shown, near);
-        return pd_fail(err, PD_E_INVALID, "\"%s\" is no setting: the settings are in the manual, portal.yaml(5)", shown);
+                return pd_fail(err, PD_E_INVALID, "\"%s\" is no setting: write \"%s\", if that is what was meant",
+                        shown, near);
+        return pd_fail(
+                err, PD_E_INVALID, "\"%s\" is no setting: the settings are in the manual, portal.yaml(5)", shown);
 }
 
 /* One value into *s; err's subject is the key. */
@@ -166,7 +171,8 @@ int setting_set(json_t *layer, const char *key_value, struct pd_error *err)
         int r;
 
         if (!equals || equals == key_value || (size_t)(equals - key_value) >= sizeof key)
-                return pd_fail(err, PD_E_INVALID, "--set \"%s\" is not KEY=VALUE: write for example --set idle.after=1h",
+                return pd_fail(err, PD_E_INVALID,
+                        "--set \"%s\" is not KEY=VALUE: write for example --set idle.after=1h",
                         check_shown(key_value, shown));
         (void)str_format(key, sizeof key, "%.*s", (int)(equals - key_value), key_value);
         r = setting_check(key, equals + 1, &e);
@@ -187,20 +193,23 @@ static int note_origin(json_t *origins, const char *key, const char *text, enum 
 {
         if (!origins)
                 return 0;
-        return json_object_set_new(origins, key, json_pack("{s:s,s:s}", "value", text, "origin", setting_level_name(level)));
+        return json_object_set_new(
+                origins, key, json_pack("{s:s,s:s}", "value", text, "origin", setting_level_name(level)));
 }
 
-static int take_layer(const json_t *layer, enum setting_level level, struct settings *s, json_t *origins, struct pd_error *err)
+static int take_layer(
+        const json_t *layer, enum setting_level level, struct settings *s, json_t *origins, struct pd_error *err)
 {
         struct pd_error e;
         const char *key, *text;
         json_t *v;
         int r;
 
-        json_object_foreach((json_t *)(uintptr_t)layer, key, v) {
+        json_object_foreach ((json_t *)(uintptr_t)layer, key, v) {
                 text = setting_text(v);
                 if (!text)
-                        return pd_fail(err, PD_E_INVALID, "%s: %.40s must be a text: write the value in quotes", setting_level_name(level), key);
+                        return pd_fail(err, PD_E_INVALID, "%s: %.40s must be a text: write the value in quotes",
+                                setting_level_name(level), key);
                 r = set_key(key, text, s, &e);
                 if (r < 0) {
                         (void)pd_fail(err, e.code, "%s: %.40s: %s", setting_level_name(level), key, e.text);
@@ -233,12 +242,14 @@ static int check_together(const struct settings *s, struct pd_error *err)
         if (s->lease_renew_us < s->lease_horizon_us)
                 return 0;
         (void)pd_fail(err, PD_E_INVALID,
-                "lease.renew is %s and lease.horizon %s, so the hard stop would come before its renewal: set lease.renew well below lease.horizon",
+                "lease.renew is %s and lease.horizon %s, so the hard stop would come before its renewal: set "
+                "lease.renew well below lease.horizon",
                 duration_format(s->lease_renew_us, renew), duration_format(s->lease_horizon_us, horizon));
         return err ? pd_fail_subject(err, "lease.renew") : -(int)PD_E_INVALID;
 }
 
-int settings_resolve(const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins, struct pd_error *err)
+int settings_resolve(
+        const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins, struct pd_error *err)
 {
         js_owned *origins = ret_origins ? json_object() : NULL;
         struct settings s = { 0 };

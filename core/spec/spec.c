@@ -58,7 +58,7 @@ static json_t *mounts_json(const json_t *mounts)
 
         if (!a)
                 return NULL;
-        json_array_foreach(mounts, i, m)
+        json_array_foreach (mounts, i, m)
                 if (json_array_append_new(a, json_sprintf("%s:%s%s", js_str(m, "source", ""), js_str(m, "target", ""),
                                                      js_bool(m, "read_only", false) ? ":ro" : "")) < 0)
                         return NULL;
@@ -137,10 +137,11 @@ static json_t *field_json(const struct spec_field *f, const struct spec *s, bool
                 v = capture_json(s);
         else if (f->type == SPEC_MOUNTS && json_array_size(s->mounts) > 0)
                 v = mounts_json(s->mounts);
-        else if ((f->type == SPEC_ENV || f->type == SPEC_TAGS || f->type == SPEC_SETTINGS) && json_object_size(AT(json_t *)) > 0)
+        else if ((f->type == SPEC_ENV || f->type == SPEC_TAGS || f->type == SPEC_SETTINGS) &&
+                 json_object_size(AT(json_t *)) > 0)
                 v = json_deep_copy(AT(json_t *));
         else if (f->type == SPEC_CHECKPOINT || f->type == SPEC_MOUNTS || f->type == SPEC_ENV || f->type == SPEC_TAGS ||
-                f->type == SPEC_SETTINGS)
+                 f->type == SPEC_SETTINGS)
                 return NULL;
         else
                 return scalar_json(f->type, at, ret_bad);

@@ -13,7 +13,7 @@
 
 enum spec_type {
         SPEC_STRING,
-        SPEC_NAME,     /* [a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?              */
+        SPEC_NAME, /* [a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?              */
         SPEC_BOOL,
         SPEC_INT,
         SPEC_DURATION, /* "off" allowed where the row says so              */
@@ -21,21 +21,21 @@ enum spec_type {
         SPEC_CPU,
         SPEC_MONEY,
         SPEC_PERCENT,
-        SPEC_CHOICE,   /* one of row.choices                               */
-        SPEC_ARGV,     /* array of strings, not empty                      */
-        SPEC_ENV,      /* object name -> string                            */
-        SPEC_TAGS,     /* object, free form, kept byte for byte            */
-        SPEC_MOUNTS,   /* array of "SOURCE:TARGET[:ro]"                    */
+        SPEC_CHOICE,     /* one of row.choices                               */
+        SPEC_ARGV,       /* array of strings, not empty                      */
+        SPEC_ENV,        /* object name -> string                            */
+        SPEC_TAGS,       /* object, free form, kept byte for byte            */
+        SPEC_MOUNTS,     /* array of "SOURCE:TARGET[:ro]"                    */
         SPEC_CHECKPOINT, /* name, or object {capture, save, load, signal, done_file, timeout} */
-        SPEC_SETTINGS, /* object of settings                               */
-        SPEC_OFFER,    /* CONNECTION[/ZONE[/TYPE[/spot]]]                  */
-        SPEC_IMAGE,    /* oci:DIR[:TAG], docker://REF, dir:PATH            */
-        SPEC_PATH,     /* absolute, in the container                       */
+        SPEC_SETTINGS,   /* object of settings                               */
+        SPEC_OFFER,      /* CONNECTION[/ZONE[/TYPE[/spot]]]                  */
+        SPEC_IMAGE,      /* oci:DIR[:TAG], docker://REF, dir:PATH            */
+        SPEC_PATH,       /* absolute, in the container                       */
         SPEC_TYPE_N,
 };
 
 struct spec_field {
-        const char *name;     /* in JSON and portal.yaml                          */
+        const char *name; /* in JSON and portal.yaml                          */
         enum spec_type type;
         const char *flag;     /* "--memory", NULL = no flag of its own            */
         char letter;          /* 'e' for -e, 0 = none                             */
@@ -48,9 +48,9 @@ struct spec_field {
 };
 extern const struct spec_field spec_fields[];
 extern const size_t spec_fields_n;
-const struct spec_field *spec_field_find(const char *name);   /* NULL = no such field                  */
-const struct spec_field *spec_field_by_flag(const char *flag);/* "--memory" or "-e"; NULL = none       */
-const char *spec_field_nearest(const char *name);             /* what was most likely meant, or NULL   */
+const struct spec_field *spec_field_find(const char *name);    /* NULL = no such field                  */
+const struct spec_field *spec_field_by_flag(const char *flag); /* "--memory" or "-e"; NULL = none       */
+const char *spec_field_nearest(const char *name);              /* what was most likely meant, or NULL   */
 
 /* The checked form. All pointers owned by it; optional ones NULL. */
 struct spec {
@@ -61,11 +61,11 @@ struct spec {
         uint64_t memory_bytes;                       /* default 1 GiB                                              */
         uint64_t disk_bytes, shm_bytes;              /* 0 = not said; shm default 64 MiB                           */
         int32_t gpus;
-        bool user_ns;                                /* default true                                               */
-        json_t *mounts;                              /* array of {source,target,read_only}                         */
-        char *capture;                               /* "values", "command", "restart"; NULL = not chosen          */
-        json_t *capture_settings;                    /* object of strings: "save.0", "load.0", "signal", "done_file", "timeout" */
-        json_t *settings;                            /* object key -> text, checked keys and values                */
+        bool user_ns;             /* default true                                               */
+        json_t *mounts;           /* array of {source,target,read_only}                         */
+        char *capture;            /* "values", "command", "restart"; NULL = not chosen          */
+        json_t *capture_settings; /* object of strings: "save.0", "load.0", "signal", "done_file", "timeout" */
+        json_t *settings;         /* object key -> text, checked keys and values                */
 };
 struct spec *spec_free(struct spec *s);
 static inline void spec_freep(struct spec **s)
@@ -90,8 +90,8 @@ int spec_env_file_from(json_t *raw, const char *text, size_t n, const char *file
         const char *(*get)(void *arg, const char *name), void *arg, struct pd_error *err);
 
 /* The same, and where each value stands: *ret_places (may be NULL) is an object "env.HOME" -> "portal.yaml:3:5". */
-int spec_from_yaml_places(const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places,
-        struct pd_error *err);
+int spec_from_yaml_places(
+        const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places, struct pd_error *err);
 /* Puts the place of each fault of spec_check() that has one in front of its "at": "portal.yaml:3:5 memory". */
 int spec_place_faults(json_t *faults, const json_t *places, struct pd_error *err);
 
@@ -106,15 +106,15 @@ int spec_on_parse(const char *text, struct spec_on *ret, struct pd_error *err);
 enum setting_level { SETTING_BUILT_IN, SETTING_SITE, SETTING_LIVE, SETTING_FILE, SETTING_FLAG, SETTING_LEVEL_N };
 
 struct setting_row {
-        const char *key;      /* "idle.after"                                     */
+        const char *key; /* "idle.after"                                     */
         enum spec_type type;
         const char *fallback; /* "30m"                                            */
         bool may_be_off;      /* "off" allowed                                    */
         const char *flag;     /* "--ttl", NULL = only --set                       */
         const char *help;
-        int64_t min, max;     /* in the type's own unit; both 0 = no bound        */
-        const char *choices;  /* "suspend|stop": the member is a bool, true = the second */
-        size_t offset;        /* of its member in struct settings                 */
+        int64_t min, max;    /* in the type's own unit; both 0 = no bound        */
+        const char *choices; /* "suspend|stop": the member is a bool, true = the second */
+        size_t offset;       /* of its member in struct settings                 */
 };
 extern const struct setting_row setting_rows[];
 extern const size_t setting_rows_n;
@@ -122,41 +122,42 @@ extern const size_t setting_rows_n;
 /* Typed, for the policies. SETTING_OFF in a duration = off. */
 #define SETTING_OFF INT64_MIN
 struct settings {
-        int64_t ttl_us;            /* "ttl" 72h, off                                                       */
-        int64_t ttl_keep_us;       /* "ttl.keep" 7d: a checkpoint after the clock limit                     */
-        bool spot;                 /* "spot" on|off: act on notices                                         */
-        bool spot_move_when_over;  /* "spot.move_when_over" on                                              */
-        bool idle;                 /* "idle" on                                                             */
-        int64_t idle_after_us;     /* "idle.after" 30m                                                      */
-        int32_t idle_cpu_percent;  /* "idle.cpu" 5% of a core, hundredths of a percent                      */
-        bool oom;                  /* "oom" on                                                              */
-        int64_t keep_us;           /* "checkpoint.keep" 3d after a suspension                               */
-        int64_t save_deadline_us;  /* "save.deadline" 10m: a save by request; a notice has its own          */
-        int64_t stop_grace_us;     /* "stop.grace" 20s                                                      */
-        int64_t lease_horizon_us;  /* "lease.horizon" 1h                                                    */
-        int64_t lease_renew_us;    /* "lease.renew" 10m                                                     */
-        int64_t check_every_us;    /* "check.every" 60s                                                     */
-        struct money budget;       /* "budget" off = currency ""                                            */
-        bool budget_stop;          /* "budget.action" suspend|stop                                          */
-        bool cheaper, ret;         /* "cheaper" on, "return" on                                             */
-        int64_t look_every_us;     /* "look.every" 10m                                                      */
-        int64_t move_cooldown_us;  /* "move.cooldown" 30m                                                   */
-        int64_t pool_cooldown_us;  /* "pool.cooldown" 30m                                                   */
-        int64_t lifetime_before_us;/* "lifetime.before" 30m, off                                            */
-        bool rightsize;            /* "rightsize" on                                                        */
-        int64_t expect_us;         /* "expect" off: total running time that the user expects                */
+        int64_t ttl_us;             /* "ttl" 72h, off                                                       */
+        int64_t ttl_keep_us;        /* "ttl.keep" 7d: a checkpoint after the clock limit                     */
+        bool spot;                  /* "spot" on|off: act on notices                                         */
+        bool spot_move_when_over;   /* "spot.move_when_over" on                                              */
+        bool idle;                  /* "idle" on                                                             */
+        int64_t idle_after_us;      /* "idle.after" 30m                                                      */
+        int32_t idle_cpu_percent;   /* "idle.cpu" 5% of a core, hundredths of a percent                      */
+        bool oom;                   /* "oom" on                                                              */
+        int64_t keep_us;            /* "checkpoint.keep" 3d after a suspension                               */
+        int64_t save_deadline_us;   /* "save.deadline" 10m: a save by request; a notice has its own          */
+        int64_t stop_grace_us;      /* "stop.grace" 20s                                                      */
+        int64_t lease_horizon_us;   /* "lease.horizon" 1h                                                    */
+        int64_t lease_renew_us;     /* "lease.renew" 10m                                                     */
+        int64_t check_every_us;     /* "check.every" 60s                                                     */
+        struct money budget;        /* "budget" off = currency ""                                            */
+        bool budget_stop;           /* "budget.action" suspend|stop                                          */
+        bool cheaper, ret;          /* "cheaper" on, "return" on                                             */
+        int64_t look_every_us;      /* "look.every" 10m                                                      */
+        int64_t move_cooldown_us;   /* "move.cooldown" 30m                                                   */
+        int64_t pool_cooldown_us;   /* "pool.cooldown" 30m                                                   */
+        int64_t lifetime_before_us; /* "lifetime.before" 30m, off                                            */
+        bool rightsize;             /* "rightsize" on                                                        */
+        int64_t expect_us;          /* "expect" off: total running time that the user expects                */
 };
 
 /* One value against its row; unknown key names the nearest. The sentence in err begins with the value; err's subject is the key. */
 int setting_check(const char *key, const char *value, struct pd_error *err);
 /* layers[level]: object key -> text (may be NULL); built-in comes from the table. *ret_origins (may be NULL): object key -> {"value","origin"}. */
-int settings_resolve(const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins,
-        struct pd_error *err);
-const struct setting_row *setting_find(const char *key);         /* NULL = no such key            */
-const struct setting_row *setting_by_flag(const char *flag);     /* "--ttl"; NULL = none          */
-const char *setting_nearest(const char *key);                    /* or NULL                       */
+int settings_resolve(
+        const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins, struct pd_error *err);
+const struct setting_row *setting_find(const char *key);     /* NULL = no such key            */
+const struct setting_row *setting_by_flag(const char *flag); /* "--ttl"; NULL = none          */
+const char *setting_nearest(const char *key);                /* or NULL                       */
 /* One "KEY=VALUE" of --set into a layer (object key -> text), checked. */
 int setting_set(json_t *layer, const char *key_value, struct pd_error *err);
-const char *setting_level_name(enum setting_level level); /* "built-in", "site config", "settings", "portal.yaml", "flag" */
+const char *setting_level_name(
+        enum setting_level level); /* "built-in", "site config", "settings", "portal.yaml", "flag" */
 
 #endif

@@ -82,13 +82,18 @@ static int refuse_event(struct reader *r)
         const char *anchor = anchor_of(e), *tag = tag_of(e);
 
         if (e->type == YAML_ALIAS_EVENT)
-                return refuse(r, e->start_mark, "the alias \"*%.30s\" is not allowed: write the value out", (const char *)e->data.alias.anchor);
+                return refuse(r, e->start_mark, "the alias \"*%.30s\" is not allowed: write the value out",
+                        (const char *)e->data.alias.anchor);
         if (anchor)
-                return refuse(r, e->start_mark, "the anchor \"&%.30s\" is not allowed: remove it, and write values out where they are used", anchor);
+                return refuse(r, e->start_mark,
+                        "the anchor \"&%.30s\" is not allowed: remove it, and write values out where they are used",
+                        anchor);
         if (tag && str_starts(tag, YAML_OWN_TAGS))
-                return refuse(r, e->start_mark, "the tag \"!!%.40s\" is not allowed: remove it; put a text into quotes", tag + strlen(YAML_OWN_TAGS));
+                return refuse(r, e->start_mark, "the tag \"!!%.40s\" is not allowed: remove it; put a text into quotes",
+                        tag + strlen(YAML_OWN_TAGS));
         if (tag)
-                return refuse(r, e->start_mark, "the tag \"%.40s\" is not allowed: remove it; put a text into quotes", tag);
+                return refuse(
+                        r, e->start_mark, "the tag \"%.40s\" is not allowed: remove it; put a text into quotes", tag);
         return 0;
 }
 
@@ -101,9 +106,10 @@ static int syntax_error(struct reader *r)
         if (p->error == YAML_MEMORY_ERROR)
                 return no_memory(r);
         if (p->error == YAML_READER_ERROR)
-                return refuse(r, p->mark, "%s, at byte %zu: write the file in UTF-8, without control characters", problem, p->problem_offset);
-        return refuse(r, p->problem_mark, "%s%s%s: mind indentation (spaces, no tabs), quotes and brackets", problem, p->context ? " " : "",
-                str_or(p->context, ""));
+                return refuse(r, p->mark, "%s, at byte %zu: write the file in UTF-8, without control characters",
+                        problem, p->problem_offset);
+        return refuse(r, p->problem_mark, "%s%s%s: mind indentation (spaces, no tabs), quotes and brackets", problem,
+                p->context ? " " : "", str_or(p->context, ""));
 }
 
 /* The next event into r->event. */
@@ -156,7 +162,8 @@ static int read_scalar(struct reader *r, const struct spec_field *f, json_t **re
         size_t n = e->data.scalar.length;
 
         if (memchr(text, '\0', n))
-                return refuse(r, e->start_mark, "the text holds a NUL byte: remove it, no value of a job can carry one");
+                return refuse(
+                        r, e->start_mark, "the text holds a NUL byte: remove it, no value of a job can carry one");
         *ret = typed(f, text, n, e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
         return *ret ? 0 : refuse(r, e->start_mark, "the text is not UTF-8: write the file in UTF-8");
 }
@@ -198,11 +205,13 @@ static int read_key(struct reader *r, const json_t *object, char **ret)
         char shown[SHOWN_MAX];
 
         if (e->type != YAML_SCALAR_EVENT)
-                return refuse(r, e->start_mark, "a key is a list or an object: write a plain name in front of the colon");
+                return refuse(
+                        r, e->start_mark, "a key is a list or an object: write a plain name in front of the colon");
         if (memchr(text, '\0', e->data.scalar.length))
                 return refuse(r, e->start_mark, "the key holds a NUL byte: remove it");
         if (json_object_get(object, text))
-                return refuse(r, e->start_mark, "the key \"%s\" stands twice: keep one of the two", check_shown(text, shown));
+                return refuse(
+                        r, e->start_mark, "the key \"%s\" stands twice: keep one of the two", check_shown(text, shown));
         *ret = strdup(text);
         return *ret ? 0 : no_memory(r);
 }
@@ -276,7 +285,8 @@ static int check_directives(struct reader *r)
         const yaml_version_directive_t *v = e->data.document_start.version_directive;
 
         if (v && (v->major != 1 || v->minor != 2))
-                return refuse(r, e->start_mark, "the file asks for YAML %d.%d: remove that line, it is read as YAML 1.2", v->major, v->minor);
+                return refuse(r, e->start_mark,
+                        "the file asks for YAML %d.%d: remove that line, it is read as YAML 1.2", v->major, v->minor);
         if (e->data.document_start.tag_directives.start != e->data.document_start.tag_directives.end)
                 return refuse(r, e->start_mark, "a %%TAG line is not allowed: remove it");
         return 0;
@@ -291,7 +301,8 @@ static int read_document(struct reader *r, json_t **ret)
         if (e < 0)
                 return e;
         if (r->event.type != YAML_MAPPING_START_EVENT)
-                return refuse(r, r->event.start_mark, "the file is no list of fields: write lines like \"image: docker://debian:12\"");
+                return refuse(r, r->event.start_mark,
+                        "the file is no list of fields: write lines like \"image: docker://debian:12\"");
         return read_value(r, NULL, "", 1, ret);
 }
 
@@ -316,12 +327,14 @@ static int read_stream(struct reader *r, json_t **ret)
         if (e < 0)
                 return e;
         if (r->event.type != YAML_STREAM_END_EVENT)
-                return refuse(r, r->event.start_mark, "a second document begins: keep one, and remove the line \"---\" in front of the other");
+                return refuse(r, r->event.start_mark,
+                        "a second document begins: keep one, and remove the line \"---\" in front of the other");
         *ret = pd_steal(object);
         return 0;
 }
 
-int spec_from_yaml_places(const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places, struct pd_error *err)
+int spec_from_yaml_places(
+        const char *text, size_t n, const char *file, json_t **ret, json_t **ret_places, struct pd_error *err)
 {
         js_owned *places = ret_places ? json_object() : NULL;
         struct reader r = { .file = file, .places = places, .err = err };
@@ -329,7 +342,9 @@ int spec_from_yaml_places(const char *text, size_t n, const char *file, json_t *
         int e;
 
         if (n > FILE_MAX_YAML)
-                return pd_fail(err, PD_E_INVALID, "%.60s is %zu bytes long, and at most %d are read: is it the right file?", file, n, FILE_MAX_YAML);
+                return pd_fail(err, PD_E_INVALID,
+                        "%.60s is %zu bytes long, and at most %d are read: is it the right file?", file, n,
+                        FILE_MAX_YAML);
         if ((ret_places && !places) || !yaml_parser_initialize(&r.parser))
                 return no_memory(&r);
         yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
@@ -354,7 +369,7 @@ int spec_place_faults(json_t *faults, const json_t *places, struct pd_error *err
         json_t *fault;
         size_t i;
 
-        json_array_foreach(faults, i, fault) {
+        json_array_foreach (faults, i, fault) {
                 const char *at = js_str(fault, "at", ""), *place = js_str(places, at, NULL);
 
                 if (place && json_object_set_new(fault, "at", json_sprintf("%s %s", place, at)) < 0)

@@ -22,10 +22,17 @@ __attribute__((unused)) static struct scene scene_of_running(void)
 {
         const json_t *none[SETTING_LEVEL_N] = { NULL };
         struct scene c = {
-                .j = { .state = JOB_RUNNING, .created_wall_us = NOW - USEC_PER_DAY, .term_wall_us = NOW - USEC_PER_DAY, .ran_us = 2 * USEC_PER_HOUR,
-                        .ttl_us = 72 * USEC_PER_HOUR, .container_wall_us = NOW - 2 * USEC_PER_HOUR },
+                .j = { .state = JOB_RUNNING,
+                        .created_wall_us = NOW - USEC_PER_DAY,
+                        .term_wall_us = NOW - USEC_PER_DAY,
+                        .ran_us = 2 * USEC_PER_HOUR,
+                        .ttl_us = 72 * USEC_PER_HOUR,
+                        .container_wall_us = NOW - 2 * USEC_PER_HOUR },
                 .m = { .stop_sure_wall_us = NOW + 55 * USEC_PER_MIN, .renewed_wall_us = NOW - 5 * USEC_PER_MIN },
-                .x = { .window_us = 30 * USEC_PER_MIN, .cpu_us = 30 * USEC_PER_MIN, .progress_wall_us = NOW - USEC_PER_MIN, .gpu_percent = -1 },
+                .x = { .window_us = 30 * USEC_PER_MIN,
+                        .cpu_us = 30 * USEC_PER_MIN,
+                        .progress_wall_us = NOW - USEC_PER_MIN,
+                        .gpu_percent = -1 },
         };
 
         (void)settings_resolve(none, &c.s, NULL, NULL);
@@ -38,8 +45,8 @@ __attribute__((unused)) static struct policy_decision ask(int row, const struct 
 }
 
 /* act, cause and a part of the sentence; for a KEEP also what would make it act, where that is known. */
-__attribute__((unused)) static bool expect(const char *name, struct policy_decision d, enum policy_act act, enum job_cause cause,
-        const char *why)
+__attribute__((unused)) static bool expect(
+        const char *name, struct policy_decision d, enum policy_act act, enum job_cause cause, const char *why)
 {
         if (tap_ok(d.act == act && d.cause == cause && strstr(d.why, why), "%s", name))
                 return true;

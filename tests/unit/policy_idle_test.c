@@ -146,12 +146,14 @@ static const struct {
         { "P-09 a microsecond of CPU under 5 % suspends", cpu_below, POLICY_SUSPEND, "4.99% of a core", 0 },
         { "P-09 CPU not measured means active", cpu_missing, POLICY_KEEP, "CPU use is not measured", USEC_PER_MIN },
         { "P-09 nothing measured means active", all_missing, POLICY_KEEP, "nothing is measured", USEC_PER_MIN },
-        { "P-09 progress not known means active", progress_unknown, POLICY_KEEP, "progress is not known", USEC_PER_MIN },
+        { "P-09 progress not known means active", progress_unknown, POLICY_KEEP, "progress is not known",
+                USEC_PER_MIN },
         { "P-09 a window a microsecond short keeps", window_short, POLICY_KEEP, "not been measured", 1 },
         { "P-09 an empty window keeps", window_none, POLICY_KEEP, "not been measured", M30 },
         { "P-09 GPU use of 5 % is progress", gpu_busy, POLICY_KEEP, "GPUs are in use", USEC_PER_MIN },
         { "P-09 GPU use of 4.99 % is not", gpu_calm, POLICY_SUSPEND, "no output", 0 },
-        { "P-09 GPUs asked and not measured means active", gpu_missing, POLICY_KEEP, "GPU use is not measured", USEC_PER_MIN },
+        { "P-09 GPUs asked and not measured means active", gpu_missing, POLICY_KEEP, "GPU use is not measured",
+                USEC_PER_MIN },
         { "P-09 a container a microsecond too young keeps", container_young, POLICY_KEEP, "its start", 1 },
         { "P-09 exactly 30 min after its start it counts", container_exact, POLICY_SUSPEND, "30m", 0 },
         { "P-09 never any output counts from the start", never_reported, POLICY_SUSPEND, "no output for 2h", 0 },
@@ -174,16 +176,21 @@ int main(void)
                 struct scene c = scene_of_running();
                 struct policy_decision d;
 
-                c.x = (struct policy_measures){ .window_us = M30, .cpu_us = 0, .progress_wall_us = NOW - 31 * USEC_PER_MIN, .gpu_percent = -1 };
+                c.x = (struct policy_measures){
+                        .window_us = M30, .cpu_us = 0, .progress_wall_us = NOW - 31 * USEC_PER_MIN, .gpu_percent = -1
+                };
                 rows[i].change(&c);
                 d = ask(IDLE, &c, NOW);
-                (void)expect(rows[i].name, d, rows[i].act, rows[i].act == POLICY_KEEP ? CAUSE_NONE : CAUSE_IDLE, rows[i].why);
-                (void)tap_int(d.review_wall_us, rows[i].review < 0 ? INT64_MAX : NOW + rows[i].review, "P-15 ... and looks again in time");
+                (void)expect(rows[i].name, d, rows[i].act, rows[i].act == POLICY_KEEP ? CAUSE_NONE : CAUSE_IDLE,
+                        rows[i].why);
+                (void)tap_int(d.review_wall_us, rows[i].review < 0 ? INT64_MAX : NOW + rows[i].review,
+                        "P-15 ... and looks again in time");
         }
         {
                 struct scene c = scene_of_running();
 
-                (void)expect("P-09 no measures at all means active", policy_table[IDLE].decide(&c.j, &c.m, NULL, &c.s, NOW), POLICY_KEEP, CAUSE_NONE,
+                (void)expect("P-09 no measures at all means active",
+                        policy_table[IDLE].decide(&c.j, &c.m, NULL, &c.s, NOW), POLICY_KEEP, CAUSE_NONE,
                         "nothing is measured");
         }
         return tap_done();

@@ -40,16 +40,29 @@ static struct scene scene_random(void)
         struct scene c = scene_of_running();
 
         c.j = (struct policy_job){
-                .state = (enum job_state)below(JOB_STATE_N), .saving = one_in(3), .saving_cause = (enum job_cause)below(CAUSE_N), .pinned = one_in(4),
-                .ever_reported = one_in(2), .created_wall_us = NOW - 3 * USEC_PER_DAY, .ttl_us = one_in(5) ? SETTING_OFF : 1 + below(USEC_PER_DAY),
-                .ttl_wall_us = one_in(3) ? 0 : instant(), .expire_wall_us = one_in(3) ? 0 : instant(), .container_wall_us = one_in(5) ? 0 : NOW - below(USEC_PER_DAY),
-                .retry_wall_us = one_in(2) ? 0 : instant(), .refused_cause = (enum job_cause)below(CAUSE_N),
+                .state = (enum job_state)below(JOB_STATE_N),
+                .saving = one_in(3),
+                .saving_cause = (enum job_cause)below(CAUSE_N),
+                .pinned = one_in(4),
+                .ever_reported = one_in(2),
+                .created_wall_us = NOW - 3 * USEC_PER_DAY,
+                .ttl_us = one_in(5) ? SETTING_OFF : 1 + below(USEC_PER_DAY),
+                .ttl_wall_us = one_in(3) ? 0 : instant(),
+                .expire_wall_us = one_in(3) ? 0 : instant(),
+                .container_wall_us = one_in(5) ? 0 : NOW - below(USEC_PER_DAY),
+                .retry_wall_us = one_in(2) ? 0 : instant(),
+                .refused_cause = (enum job_cause)below(CAUSE_N),
         };
         c.j.ran_us = one_in(3) && c.j.ttl_us > 0 ? c.j.ttl_us + below(3) - 1 : below(2 * USEC_PER_DAY);
-        c.m = (struct policy_machine){ .notice_wall_us = one_in(2) ? 0 : instant(), .stop_sure_wall_us = one_in(4) ? 0 : instant(),
-                .renewed_wall_us = one_in(4) ? 0 : NOW - below(USEC_PER_HOUR), .spot = one_in(2) };
-        c.x = (struct policy_measures){ .window_us = one_in(5) ? -1 : below(USEC_PER_HOUR), .cpu_us = one_in(5) ? -1 : below(USEC_PER_HOUR) / 20,
-                .progress_wall_us = one_in(4) ? -below(2) : NOW - below(USEC_PER_HOUR), .gpu_percent = (int32_t)below(10001) - 1, .gpu_missing = one_in(5) };
+        c.m = (struct policy_machine){ .notice_wall_us = one_in(2) ? 0 : instant(),
+                .stop_sure_wall_us = one_in(4) ? 0 : instant(),
+                .renewed_wall_us = one_in(4) ? 0 : NOW - below(USEC_PER_HOUR),
+                .spot = one_in(2) };
+        c.x = (struct policy_measures){ .window_us = one_in(5) ? -1 : below(USEC_PER_HOUR),
+                .cpu_us = one_in(5) ? -1 : below(USEC_PER_HOUR) / 20,
+                .progress_wall_us = one_in(4) ? -below(2) : NOW - below(USEC_PER_HOUR),
+                .gpu_percent = (int32_t)below(10001) - 1,
+                .gpu_missing = one_in(5) };
         c.s.idle = !one_in(5);
         c.s.spot = !one_in(5);
         c.s.idle_after_us = USEC_PER_SEC + below(USEC_PER_HOUR / 2);
@@ -81,8 +94,8 @@ static bool has_edge(const struct policy_job *j, const struct policy_decision *d
 
 static bool same(const struct policy_decision *a, const struct policy_decision *b)
 {
-        return a->act == b->act && a->cause == b->cause && a->review_wall_us == b->review_wall_us && streq(a->why, b->why) &&
-                streq(a->would_act, b->would_act) && streq(a->policy, b->policy);
+        return a->act == b->act && a->cause == b->cause && a->review_wall_us == b->review_wall_us &&
+               streq(a->why, b->why) && streq(a->would_act, b->would_act) && streq(a->policy, b->policy);
 }
 
 static void judge_row(const struct scene *c, int i, const struct policy_decision *d, long long bad[LAW_N])
@@ -95,9 +108,11 @@ static void judge_row(const struct scene *c, int i, const struct policy_decision
         bad[PLACE] += (d->act == POLICY_RENEW) != (i == LEASE && d->act != POLICY_KEEP);
         bad[NO_RESUME] += waits && d->act != POLICY_KEEP && d->act != POLICY_END;
         bad[EDGE] += !has_edge(&c->j, d);
-        bad[SENTENCE] += !d->why[0] || strlen(d->why) >= sizeof d->why - 1 || strlen(d->would_act) >= sizeof d->would_act - 1;
+        bad[SENTENCE] +=
+                !d->why[0] || strlen(d->why) >= sizeof d->why - 1 || strlen(d->would_act) >= sizeof d->would_act - 1;
         bad[REFUSED] += d->act == POLICY_SUSPEND && c->j.refused_cause == d->cause && c->j.retry_wall_us > NOW;
-        bad[MISSING] += i == IDLE && d->act != POLICY_KEEP && (c->x.window_us < 0 || c->x.cpu_us < 0 || c->x.gpu_missing || c->x.progress_wall_us < 0);
+        bad[MISSING] += i == IDLE && d->act != POLICY_KEEP &&
+                        (c->x.window_us < 0 || c->x.cpu_us < 0 || c->x.gpu_missing || c->x.progress_wall_us < 0);
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,8 @@
 
 static void test_order(void)
 {
-        static const char *const names[POLICY_N] = { "ttl", "spot", "budget", "oom", "idle", "lifetime", "lease", "return", "cheaper", "rightsize" };
+        static const char *const names[POLICY_N] = { "ttl", "spot", "budget", "oom", "idle", "lifetime", "lease",
+                "return", "cheaper", "rightsize" };
         struct scene c = scene_of_running();
         struct policy_decision all[POLICY_N];
 
@@ -11,8 +12,10 @@ static void test_order(void)
         for (int i = 0; i < POLICY_N; i++) {
                 (void)tap_str(policy_table[i].name, names[i], "P-15 the order of the ten");
                 (void)tap_str(all[i].policy, names[i], "... each speaks under its own name");
-                (void)tap_ok(all[i].act == POLICY_KEEP && all[i].why[0], "P-22 ... and says why it keeps: %s", all[i].why);
-                (void)tap_ok(policy_table[i].changes_place == (i != LEASE), "P-15 ... only lease leaves the place alone");
+                (void)tap_ok(
+                        all[i].act == POLICY_KEEP && all[i].why[0], "P-22 ... and says why it keeps: %s", all[i].why);
+                (void)tap_ok(
+                        policy_table[i].changes_place == (i != LEASE), "P-15 ... only lease leaves the place alone");
         }
 }
 
@@ -27,8 +30,10 @@ static void test_one_acts(void)
         c.m.renewed_wall_us = NOW - USEC_PER_HOUR;
         c.x.cpu_us = 0;
         c.x.progress_wall_us = NOW - USEC_PER_HOUR;
-        (void)tap_int(policy_check(&c.j, &c.m, &c.x, &c.s, NOW, all), TTL, "P-15 law 14: ttl before a notice before idle");
-        (void)tap_ok(all[SPOT].act == POLICY_SUSPEND && all[IDLE].act == POLICY_SUSPEND, "P-22 ... the others' word is kept for explain");
+        (void)tap_int(
+                policy_check(&c.j, &c.m, &c.x, &c.s, NOW, all), TTL, "P-15 law 14: ttl before a notice before idle");
+        (void)tap_ok(all[SPOT].act == POLICY_SUSPEND && all[IDLE].act == POLICY_SUSPEND,
+                "P-22 ... the others' word is kept for explain");
         (void)tap_ok(all[LEASE].act == POLICY_RENEW, "P-11 ... and the renewal stands beside");
         c.j.ran_us = 0;
         (void)tap_int(policy_check(&c.j, &c.m, &c.x, &c.s, NOW, all), SPOT, "P-15 law 14: a notice before idle");
@@ -69,20 +74,23 @@ static void test_waiting_rows(void)
                 c.s.oom = c.s.ret = c.s.cheaper = c.s.rightsize = false;
                 c.s.lifetime_before_us = SETTING_OFF;
                 if (rows[i].off_why)
-                        (void)expect("P-23 ... and that it is off, when it is", ask(rows[i].row, &c, NOW), POLICY_KEEP, CAUSE_NONE, rows[i].off_why);
+                        (void)expect("P-23 ... and that it is off, when it is", ask(rows[i].row, &c, NOW), POLICY_KEEP,
+                                CAUSE_NONE, rows[i].off_why);
         }
         {
                 struct scene c = scene_of_running();
 
                 c.s.budget = (struct money){ 20 * NANO, "USD" };
-                (void)expect("P-07 a budget that nothing can be compared with", ask(BUDGET, &c, NOW), POLICY_KEEP, CAUSE_NONE, "20.00 USD is set");
+                (void)expect("P-07 a budget that nothing can be compared with", ask(BUDGET, &c, NOW), POLICY_KEEP,
+                        CAUSE_NONE, "20.00 USD is set");
                 c.j.pinned = true;
                 (void)expect("P-19 pinned: no return", ask(RETURN, &c, NOW), POLICY_KEEP, CAUSE_NONE, "pinned");
                 (void)expect("P-19 pinned: no cheaper", ask(CHEAPER, &c, NOW), POLICY_KEEP, CAUSE_NONE, "pinned");
                 (void)expect("P-19 pinned: no resizing", ask(RIGHTSIZE, &c, NOW), POLICY_KEEP, CAUSE_NONE, "pinned");
                 c.j.pinned = false;
                 c.m.spot = true;
-                (void)expect("P-12 on spot there is nothing to return to", ask(RETURN, &c, NOW), POLICY_KEEP, CAUSE_NONE, "on spot already");
+                (void)expect("P-12 on spot there is nothing to return to", ask(RETURN, &c, NOW), POLICY_KEEP,
+                        CAUSE_NONE, "on spot already");
         }
 }
 

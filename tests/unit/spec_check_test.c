@@ -73,7 +73,8 @@ static const struct {
         { "{" RUN ",\"env\":{\"A\":1}}", "env.A", "must be a text", "in quotes" },
         { "{" RUN ",\"env\":{\"\":\"1\"}}", "env.", "no name", "without \"=\"" },
         { "{" RUN ",\"env\":{\"A=B\":\"1\"}}", "env.A=B", "no name", "without \"=\"" },
-        { "{" RUN ",\"env\":{\"PORTAL_GENERATION\":\"1\"}}", "env.PORTAL_GENERATION", "sets this variable", "remove it" },
+        { "{" RUN ",\"env\":{\"PORTAL_GENERATION\":\"1\"}}", "env.PORTAL_GENERATION", "sets this variable",
+                "remove it" },
         { "{" RUN ",\"tags\":\"x\"}", "tags", "\"x\"", "{\"team\": \"vision\"}" },
         { "{" RUN ",\"tags\":{\"a\":{\"b\":[1,0.1]}}}", "tags.a.b[1]", "point", "in quotes" },
         { "{" RUN ",\"checkpoint\":\"criu\"}", "checkpoint", "\"criu\"", "values, command or restart" },
@@ -81,15 +82,23 @@ static const struct {
         { "{" RUN ",\"checkpoint\":7}", "checkpoint", "7", "values, command or restart" },
         { "{" RUN ",\"checkpoint\":\"command\"}", "checkpoint", "\"command\"", "\"save\"" },
         { "{" RUN ",\"checkpoint\":{}}", "checkpoint", "which capture", "\"capture\"" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"save\":[\"x\"]}}", "checkpoint.save", "\"values\"", "remove it" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"save\":[\"x\"],\"signal\":\"USR1\"}}", "checkpoint", "both", "\"signal\"" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\"}}", "checkpoint", "a signal alone", "\"done_file\"" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"KILL\",\"done_file\":\"d\"}}", "checkpoint.signal", "\"KILL\"", "SIGUSR1" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"../d\"}}", "checkpoint.done_file", "../d", "file name" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"save\":\"x\"}}", "checkpoint.save", "\"x\"", "as a list" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"2d\"}}", "checkpoint.timeout", "\"2d\"", "from 1s to 1d" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"save\":[\"x\"]}}", "checkpoint.save", "\"values\"",
+                "remove it" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"save\":[\"x\"],\"signal\":\"USR1\"}}", "checkpoint",
+                "both", "\"signal\"" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\"}}", "checkpoint", "a signal alone",
+                "\"done_file\"" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"KILL\",\"done_file\":\"d\"}}",
+                "checkpoint.signal", "\"KILL\"", "SIGUSR1" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"../d\"}}",
+                "checkpoint.done_file", "../d", "file name" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"save\":\"x\"}}", "checkpoint.save", "\"x\"",
+                "as a list" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"2d\"}}", "checkpoint.timeout", "\"2d\"",
+                "from 1s to 1d" },
         { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"5\"}}", "checkpoint.timeout", "\"5\"", "5h" },
-        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timout\":\"5m\"}}", "checkpoint.timout", "\"timout\"", "\"timeout\"" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timout\":\"5m\"}}", "checkpoint.timout", "\"timout\"",
+                "\"timeout\"" },
         { "{" RUN ",\"settings\":[]}", "settings", "a list", "{\"idle.after\": \"1h\"}" },
         { "{" RUN ",\"settings\":{\"idle.after\":60}}", "settings.idle.after", "60", "in quotes" },
         { "{" RUN ",\"settings\":{\"idle.after\":\"60\"}}", "settings.idle.after", "\"60\"", "60h" },
@@ -105,18 +114,23 @@ static void test_bad(void)
                 int r = spec_check(raw, &s, &faults, &e);
                 const json_t *f = json_array_get(faults, 0);
 
-                (void)tap_ok(r == -PD_E_INVALID && !s && json_array_size(faults) == 1, "%s is refused once", bad[i].raw);
+                (void)tap_ok(
+                        r == -PD_E_INVALID && !s && json_array_size(faults) == 1, "%s is refused once", bad[i].raw);
                 (void)tap_str(js_str(f, "at", ""), bad[i].at, "... with its place");
                 (void)tap_has(js_str(f, "text", ""), bad[i].value, "... its value");
                 (void)tap_has(js_str(f, "fix", ""), bad[i].fix, "... and the fix");
-                (void)tap_ok(strstr(e.text, bad[i].at) && streq(e.subject, bad[i].at), "... all of it in the one sentence: %s", e.text);
+                (void)tap_ok(strstr(e.text, bad[i].at) && streq(e.subject, bad[i].at),
+                        "... all of it in the one sentence: %s", e.text);
                 spec_free(s);
         }
 }
 
 static void test_all_at_once(void)
 {
-        js_owned *raw = parse("{\"cpus\":\"x\",\"memory\":\"x\",\"gpus\":9,\"name\":\"X Y\",\"unknown_a\":1,\"unknown_b\":1}"), *faults = NULL;
+        js_owned *
+                raw = parse(
+                       "{\"cpus\":\"x\",\"memory\":\"x\",\"gpus\":9,\"name\":\"X Y\",\"unknown_a\":1,\"unknown_b\":1}"),
+               *faults = NULL;
         js_owned *many = parse("{" RUN "}"), *cut = NULL;
         struct spec *s = NULL;
         struct pd_error e = { 0 };
@@ -138,28 +152,36 @@ static void test_defaults(void)
         pd_cleanup(spec_freep) struct spec *s = NULL;
         struct pd_error e = { 0 };
 
-        (void)tap_ok(spec_check(raw, &s, &faults, &e) == 0 && json_array_size(faults) == 0, "a command alone is a job %s", e.text);
+        (void)tap_ok(spec_check(raw, &s, &faults, &e) == 0 && json_array_size(faults) == 0,
+                "a command alone is a job %s", e.text);
         if (!s)
                 return;
-        (void)tap_ok(s->cpu_milli == 1000 && s->memory_bytes == UINT64_C(1) << 30 && s->gpus == 0, "... of 1 core, 1 GiB and no GPU");
-        (void)tap_ok(s->disk_bytes == 0 && s->shm_bytes == UINT64_C(64) << 20 && s->user_ns, "... with 64 MiB of shm and a user namespace");
-        (void)tap_ok(!s->name && !s->project && !s->image && !s->on && !s->workdir && !s->capture, "... and nothing made up");
-        (void)tap_ok(json_is_object(s->env) && json_is_object(s->tags) && json_is_array(s->mounts) && json_is_object(s->settings) &&
-                        json_is_object(s->capture_settings),
+        (void)tap_ok(s->cpu_milli == 1000 && s->memory_bytes == UINT64_C(1) << 30 && s->gpus == 0,
+                "... of 1 core, 1 GiB and no GPU");
+        (void)tap_ok(s->disk_bytes == 0 && s->shm_bytes == UINT64_C(64) << 20 && s->user_ns,
+                "... with 64 MiB of shm and a user namespace");
+        (void)tap_ok(!s->name && !s->project && !s->image && !s->on && !s->workdir && !s->capture,
+                "... and nothing made up");
+        (void)tap_ok(json_is_object(s->env) && json_is_object(s->tags) && json_is_array(s->mounts) &&
+                             json_is_object(s->settings) && json_is_object(s->capture_settings),
                 "... its lists are there, and empty");
         (void)tap_ok(streq(s->command[0], "true") && !s->command[1], "... and its command ends with NULL");
 }
 
 static const char *const good[] = {
         "{" RUN "}",
-        "{" RUN ",\"name\":\"a\",\"project\":\"p\",\"image\":\"oci:/srv/x:latest\",\"on\":\"a/b/c/spot\",\"workdir\":\"/w\"}",
-        "{" RUN ",\"cpus\":\"1.5\",\"memory\":\"1500MB\",\"gpus\":16,\"disk\":\"16385KiB\",\"shm_size\":\"4097B\",\"user_ns\":false}",
+        "{" RUN
+        ",\"name\":\"a\",\"project\":\"p\",\"image\":\"oci:/srv/x:latest\",\"on\":\"a/b/c/spot\",\"workdir\":\"/w\"}",
+        "{" RUN ",\"cpus\":\"1.5\",\"memory\":\"1500MB\",\"gpus\":16,\"disk\":\"16385KiB\",\"shm_size\":\"4097B\","
+        "\"user_ns\":false}",
         "{" RUN ",\"cpus\":3,\"disk\":\"16777217B\",\"gpus\":8}",
         "{" RUN ",\"mounts\":[\"/a:/b\",\"/c d:/e:ro\",\"/f:/g:rw\"]}",
-        "{" RUN ",\"env\":{\"A\":\" x \\n\\t\\u00e4\",\"B\":\"\"},\"tags\":{\"n\":1,\"l\":[true,null,\"x\"],\"o\":{\"k\":\"v\"}}}",
+        "{" RUN ",\"env\":{\"A\":\" x "
+        "\\n\\t\\u00e4\",\"B\":\"\"},\"tags\":{\"n\":1,\"l\":[true,null,\"x\"],\"o\":{\"k\":\"v\"}}}",
         "{" RUN ",\"checkpoint\":\"values\"}",
         "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"5m\"}}",
-        "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"save\":[\"./s\",\"x\"],\"load\":[\"./l\"],\"timeout\":\"90s\"}}",
+        "{" RUN
+        ",\"checkpoint\":{\"capture\":\"command\",\"save\":[\"./s\",\"x\"],\"load\":[\"./l\"],\"timeout\":\"90s\"}}",
         "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"d\"}}",
         "{" RUN ",\"checkpoint\":{\"capture\":\"restart\"}}",
         "{" RUN ",\"settings\":{\"idle\":false,\"ttl\":\"off\",\"budget\":\"20usd\",\"idle.after\":\"1h30m\"}}",
@@ -177,19 +199,24 @@ static void test_round_trip(void)
                         once = spec_to_json(a);
                 if (once && spec_check(once, &b, NULL, &e) == 0)
                         twice = spec_to_json(b);
-                (void)tap_ok(once && twice && json_equal(once, twice), "the canonical form of %s is its own %s", good[i], e.text);
-                (void)tap_ok(a && b && a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes && a->gpus == b->gpus &&
-                                a->disk_bytes == b->disk_bytes && a->shm_bytes == b->shm_bytes && a->user_ns == b->user_ns &&
-                                json_equal(a->env, b->env) && json_equal(a->tags, b->tags) && json_equal(a->mounts, b->mounts) &&
-                                json_equal(a->settings, b->settings) && json_equal(a->capture_settings, b->capture_settings),
+                (void)tap_ok(once && twice && json_equal(once, twice), "the canonical form of %s is its own %s",
+                        good[i], e.text);
+                (void)tap_ok(a && b && a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes &&
+                                     a->gpus == b->gpus && a->disk_bytes == b->disk_bytes &&
+                                     a->shm_bytes == b->shm_bytes && a->user_ns == b->user_ns &&
+                                     json_equal(a->env, b->env) && json_equal(a->tags, b->tags) &&
+                                     json_equal(a->mounts, b->mounts) && json_equal(a->settings, b->settings) &&
+                                     json_equal(a->capture_settings, b->capture_settings),
                         "... and says the same job");
         }
 }
 
 static void test_bytes(void)
 {
-        js_owned *raw = parse("{" RUN ",\"env\":{\"K\":\" \\\\ \\\"q\\\" \\u00fc\\u0001 $X ${Y} %s\\r\\n\"},\"tags\":{\"no\":\"012\"},"
-                              "\"checkpoint\":{\"capture\":\"command\",\"save\":[\"s\",\"a b\"],\"signal\":null}}");
+        js_owned *raw =
+                parse("{" RUN
+                      ",\"env\":{\"K\":\" \\\\ \\\"q\\\" \\u00fc\\u0001 $X ${Y} %s\\r\\n\"},\"tags\":{\"no\":\"012\"},"
+                      "\"checkpoint\":{\"capture\":\"command\",\"save\":[\"s\",\"a b\"],\"signal\":null}}");
         pd_cleanup(spec_freep) struct spec *s = NULL;
         struct pd_error e = { 0 };
 
@@ -197,7 +224,8 @@ static void test_bytes(void)
         (void)tap_ok(spec_check(raw, &s, NULL, &e) == 0, "odd bytes are taken %s", e.text);
         if (!s)
                 return;
-        (void)tap_str(js_str(s->env, "K", ""), " \\ \"q\" \xc3\xbc\x01 $X ${Y} %s\r\n", "F-03: env is kept byte for byte");
+        (void)tap_str(
+                js_str(s->env, "K", ""), " \\ \"q\" \xc3\xbc\x01 $X ${Y} %s\r\n", "F-03: env is kept byte for byte");
         (void)tap_str(js_str(s->tags, "no", ""), "012", "F-03: so are tags");
         (void)tap_str(js_str(s->capture_settings, "save.1", ""), "a b", "a plugin gets the save command flat");
 }
@@ -218,8 +246,8 @@ static void test_secrets(void)
                 int r = spec_check(raw, &s, &faults, &e);
                 pd_cleanup(freep) char *text = js_dump(faults);
 
-                (void)tap_ok(r < 0 && !strstr(text, "s3cr3t") && !strstr(e.text, "s3cr3t"), "law 19: a refused variable's value is not shown: %s",
-                        e.text);
+                (void)tap_ok(r < 0 && !strstr(text, "s3cr3t") && !strstr(e.text, "s3cr3t"),
+                        "law 19: a refused variable's value is not shown: %s", e.text);
         }
 }
 
@@ -234,7 +262,8 @@ static void test_limits(void)
         big[200000] = '\0';
         (void)json_object_set_new(raw, "command", json_pack("[s,s]", "true", big));
         (void)json_object_set_new(raw, "env", json_pack("{s:s}", "A", big));
-        (void)tap_ok(spec_check(raw, &s, &faults, &e) < 0 && json_array_size(faults) == 2, "law 21: what Linux cannot pass to a program is refused");
+        (void)tap_ok(spec_check(raw, &s, &faults, &e) < 0 && json_array_size(faults) == 2,
+                "law 21: what Linux cannot pass to a program is refused");
         (void)tap_has(e.text, "131071", "... with the limit");
         (void)tap_has(e.text, "put it into a file", "... and the way out");
 }

@@ -23,13 +23,17 @@ static void test_field(size_t i)
         for (size_t k = 0; k < spec_fields_n; k++) {
                 const struct spec_field *o = &spec_fields[k];
 
-                alone &= k == i || (!streq(o->name, f->name) && o->offset != f->offset && (!f->flag || !o->flag || !streq(o->flag, f->flag)));
+                alone &= k == i || (!streq(o->name, f->name) && o->offset != f->offset &&
+                                           (!f->flag || !o->flag || !streq(o->flag, f->flag)));
         }
         (void)tap_ok(alone, "%s has a name, a flag and a member of its own", f->name);
         (void)tap_ok(lower_name(f->name) && ends_sentence(f->help), "... a plain name, and a sentence of help");
-        (void)tap_ok(!f->flag || (str_starts(f->flag, "--") && f->metavar), "... a flag with a word for its value, or none");
-        (void)tap_ok(f->min <= f->max && f->offset < sizeof(struct spec) && f->type < SPEC_TYPE_N, "... bounds in order");
-        (void)tap_ok(spec_field_find(f->name) == f && (!f->flag || spec_field_by_flag(f->flag) == f), "... and is found by both");
+        (void)tap_ok(
+                !f->flag || (str_starts(f->flag, "--") && f->metavar), "... a flag with a word for its value, or none");
+        (void)tap_ok(
+                f->min <= f->max && f->offset < sizeof(struct spec) && f->type < SPEC_TYPE_N, "... bounds in order");
+        (void)tap_ok(spec_field_find(f->name) == f && (!f->flag || spec_field_by_flag(f->flag) == f),
+                "... and is found by both");
 }
 
 static void test_setting(size_t i)
@@ -40,11 +44,15 @@ static void test_setting(size_t i)
 
         for (size_t k = 0; k < setting_rows_n; k++)
                 alone &= k == i || (!streq(setting_rows[k].key, row->key) && setting_rows[k].offset != row->offset);
-        (void)tap_ok(alone && lower_name(row->key) && ends_sentence(row->help), "%s has a key, a member and a sentence of its own", row->key);
-        (void)tap_ok(setting_check(row->key, row->fallback, &e) == 0, "... its default passes its own check %s", e.text);
+        (void)tap_ok(alone && lower_name(row->key) && ends_sentence(row->help),
+                "%s has a key, a member and a sentence of its own", row->key);
+        (void)tap_ok(
+                setting_check(row->key, row->fallback, &e) == 0, "... its default passes its own check %s", e.text);
         off = setting_check(row->key, "off", NULL) == 0;
-        (void)tap_ok(off == (row->may_be_off || row->type == SPEC_BOOL), "P-23 ... it can be turned off exactly if its row says so");
-        (void)tap_ok(row->min <= row->max && setting_find(row->key) == row, "... bounds in order, and found by its key");
+        (void)tap_ok(off == (row->may_be_off || row->type == SPEC_BOOL),
+                "P-23 ... it can be turned off exactly if its row says so");
+        (void)tap_ok(
+                row->min <= row->max && setting_find(row->key) == row, "... bounds in order, and found by its key");
 }
 
 static void test_names(void)
@@ -64,8 +72,10 @@ static void test_names(void)
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 (void)tap_str(spec_field_nearest(rows[i].said), rows[i].meant, rows[i].said);
         (void)tap_ok(f && streq(f->name, "env"), "-e is --env");
-        (void)tap_ok(!spec_field_by_flag("-x") && !spec_field_by_flag("--nothing") && !spec_field_find("nothing"), "an unknown one is none");
-        (void)tap_ok(setting_by_flag("--ttl") == setting_find("ttl") && !setting_by_flag("--idle"), "--ttl is the setting ttl's flag");
+        (void)tap_ok(!spec_field_by_flag("-x") && !spec_field_by_flag("--nothing") && !spec_field_find("nothing"),
+                "an unknown one is none");
+        (void)tap_ok(setting_by_flag("--ttl") == setting_find("ttl") && !setting_by_flag("--idle"),
+                "--ttl is the setting ttl's flag");
         (void)tap_str(setting_nearest("idle.aftr"), "idle.after", "the nearest key");
 }
 
@@ -98,7 +108,10 @@ static void test_on(void)
                 int r = spec_on_parse(rows[i].text, &on, &e);
 
                 (void)tap_ok((r == 0) == rows[i].good && on.exact == rows[i].exact && on.spot == rows[i].spot,
-                        "P-19: --on \"%s\" is %s", rows[i].text, !rows[i].good ? "refused" : rows[i].exact ? "one offer" : "a choice");
+                        "P-19: --on \"%s\" is %s", rows[i].text,
+                        !rows[i].good   ? "refused"
+                        : rows[i].exact ? "one offer"
+                                        : "a choice");
                 if (r < 0)
                         (void)tap_has(e.text, "write CONNECTION[/ZONE[/TYPE[/spot]]]", "... with the grammar");
         }

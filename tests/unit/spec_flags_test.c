@@ -70,10 +70,12 @@ static void test_rows(void)
                 pd_cleanup(freep) char *text = js_dump(raw);
 
                 if (rows[i].want) {
-                        (void)tap_ok(r == 0 && streq(text, rows[i].want), "%s %s gives %s", rows[i].flag, rows[i].value, text);
+                        (void)tap_ok(r == 0 && streq(text, rows[i].want), "%s %s gives %s", rows[i].flag, rows[i].value,
+                                text);
                         continue;
                 }
-                (void)tap_ok(r < 0 && f && strstr(e.text, f->flag) && strstr(e.text, rows[i].has), "%s \"%s\" is refused: %s", rows[i].flag,
+                (void)tap_ok(r < 0 && f && strstr(e.text, f->flag) && strstr(e.text, rows[i].has),
+                        "%s \"%s\" is refused: %s", rows[i].flag,
                         (const char *)(strchr(rows[i].value, '\xff') ? "(not UTF-8)" : rows[i].value), e.text);
                 (void)tap_ok(streq(text, "{}"), "... and nothing was added: %s", text);
         }
@@ -90,8 +92,8 @@ static void test_adding(void)
         pd_cleanup(freep) char *text = NULL;
 
         (void)tap_ok(set(raw, "-e", "A=1") == 0 && set(raw, "-e", "B=2") == 0 && set(raw, "-e", "A=3") == 0 &&
-                        set(raw, "--mount", "/a:/b") == 0 && set(raw, "--mount", "/c:/d") == 0 && set(raw, "--cpus", "1") == 0 &&
-                        set(raw, "--cpus", "2") == 0,
+                             set(raw, "--mount", "/a:/b") == 0 && set(raw, "--mount", "/c:/d") == 0 &&
+                             set(raw, "--cpus", "1") == 0 && set(raw, "--cpus", "2") == 0,
                 "flags given again");
         text = js_dump(raw);
         (void)tap_str(text, "{\"cpus\":\"2\",\"env\":{\"A\":\"3\",\"B\":\"2\"},\"mounts\":[\"/a:/b\",\"/c:/d\"]}",
@@ -100,17 +102,20 @@ static void test_adding(void)
 
 static void test_over_file(void)
 {
-        js_owned *raw = json_pack("{s:{s:s,s:[s]},s:s}", "checkpoint", "capture", "command", "save", "./save", "env", "not an object");
+        js_owned *raw = json_pack(
+                "{s:{s:s,s:[s]},s:s}", "checkpoint", "capture", "command", "save", "./save", "env", "not an object");
         struct pd_error e = { 0 };
 
         (void)tap_ok(set(raw, "--checkpoint", "command") == 0 && json_is_object(json_object_get(raw, "checkpoint")),
                 "--checkpoint with the file's own capture keeps the file's commands");
         (void)tap_ok(set(raw, "--checkpoint", "restart") == 0 && json_is_string(json_object_get(raw, "checkpoint")),
                 "--checkpoint with another replaces them");
-        (void)tap_ok(spec_set_flag(raw, spec_field_by_flag("-e"), "A=1", &e) < 0, "-e on a file whose env is no object is refused");
+        (void)tap_ok(spec_set_flag(raw, spec_field_by_flag("-e"), "A=1", &e) < 0,
+                "-e on a file whose env is no object is refused");
         (void)tap_has(e.text, "--env cannot add to \"env\"", "... saying so");
         (void)tap_ok(spec_set_flag(raw, spec_field_find("command"), "true", &e) < 0, "the command has no flag");
-        (void)tap_ok(spec_set_flag(raw, spec_field_find("user_ns"), "off", &e) == 0 && json_is_false(json_object_get(raw, "user_ns")),
+        (void)tap_ok(spec_set_flag(raw, spec_field_find("user_ns"), "off", &e) == 0 &&
+                             json_is_false(json_object_get(raw, "user_ns")),
                 "a switch takes off");
         (void)tap_ok(spec_set_flag(raw, spec_field_find("user_ns"), "maybe", &e) < 0, "... and refuses maybe");
 }
@@ -124,7 +129,8 @@ static int env_file(const char *text, size_t n, bool with_getter, char **ret, st
 {
         char name[] = "OUTER";
         js_owned *raw = json_object();
-        int r = with_getter ? spec_env_file_from(raw, text, n, "job.env", getter, name, err) : spec_env_file(raw, text, n, "job.env", err);
+        int r = with_getter ? spec_env_file_from(raw, text, n, "job.env", getter, name, err)
+                            : spec_env_file(raw, text, n, "job.env", err);
 
         *ret = js_dump(raw);
         return r;
@@ -151,11 +157,13 @@ static void test_env_file(void)
         (void)tap_str(text, "{\"env\":{\"A\":\"2\",\"B\":\"\\\"x y\\\" # kept\",\"C\":\"a=b\",\"D\":\"$HOME\"}}",
                 "F-03 ... byte for byte, without expansion, the last one counts");
         (void)tap_ok(env_file("OUTER\nABSENT\n", 13, true, &outer, &e) == 0, "a name alone asks the caller's getter");
-        (void)tap_str(outer, "{\"env\":{\"OUTER\":\"from outside\"}}", "... and is left out when that does not know it");
+        (void)tap_str(
+                outer, "{\"env\":{\"OUTER\":\"from outside\"}}", "... and is left out when that does not know it");
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 pd_cleanup(freep) char *none = NULL;
 
-                (void)tap_ok(env_file(bad[i].text, bad[i].n, false, &none, &e) < 0 && streq(none, "{}"), "a bad env file is refused");
+                (void)tap_ok(env_file(bad[i].text, bad[i].n, false, &none, &e) < 0 && streq(none, "{}"),
+                        "a bad env file is refused");
                 (void)tap_has(e.text, bad[i].has, "... with file and line");
         }
 }

@@ -41,12 +41,15 @@ static void test_edges(void)
                 bool ends = e->to == JOB_ENDED, clean = true;
 
                 for (size_t k = 0; k < i; k++)
-                        clean &= life_edges[k].from != e->from || life_edges[k].event != e->event || life_edges[k].to != e->to ||
-                                life_edges[k].result != e->result;
-                (void)tap_ok(clean, "law 20: %s --%s--> %s %s stands once", e->from == JOB_STATE_N ? "(new)" : job_state_name(e->from),
-                        job_event_name(e->event), job_state_name(e->to), job_result_name(e->result));
-                (void)tap_ok(ends == (e->result != RESULT_NONE), "... and has a result exactly because it ends the job");
-                (void)tap_ok(e->causes < BIT(CAUSE_N) && (!ends || e->causes != 0), "... and each end has a cause that exists");
+                        clean &= life_edges[k].from != e->from || life_edges[k].event != e->event ||
+                                 life_edges[k].to != e->to || life_edges[k].result != e->result;
+                (void)tap_ok(clean, "law 20: %s --%s--> %s %s stands once",
+                        e->from == JOB_STATE_N ? "(new)" : job_state_name(e->from), job_event_name(e->event),
+                        job_state_name(e->to), job_result_name(e->result));
+                (void)tap_ok(
+                        ends == (e->result != RESULT_NONE), "... and has a result exactly because it ends the job");
+                (void)tap_ok(e->causes < BIT(CAUSE_N) && (!ends || e->causes != 0),
+                        "... and each end has a cause that exists");
         }
 }
 
@@ -61,7 +64,8 @@ static void test_find(void)
                         for (unsigned int to = 0; to < JOB_STATE_N; to++)
                                 for (unsigned int result = 0; result < RESULT_N; result++)
                                         for (unsigned int cause = 0; cause < CAUSE_N; cause++) {
-                                                const struct life_edge *x = life_find(from, event, to, result, cause, &e);
+                                                const struct life_edge *x =
+                                                        life_find(from, event, to, result, cause, &e);
 
                                                 found += x != NULL;
                                                 wrong += !x && !strstr(e.text, "no edge");

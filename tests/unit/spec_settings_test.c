@@ -27,7 +27,8 @@ static void test_precedence(void)
                 (void)tap_str(js_str(o, "value", ""), values[top], "P-23 ... with its value");
                 o = json_object_get(origins, "ttl");
                 (void)tap_str(js_str(o, "origin", ""), "built-in", "P-23 ... while another key keeps its own");
-                (void)tap_int((long long)json_object_size(origins), (long long)setting_rows_n, "P-23 ... and every key has one");
+                (void)tap_int((long long)json_object_size(origins), (long long)setting_rows_n,
+                        "P-23 ... and every key has one");
                 for (unsigned int level = 0; level < SETTING_LEVEL_N; level++)
                         json_decref((json_t *)(uintptr_t)layers[level]);
         }
@@ -46,7 +47,8 @@ static void test_every_key_at_every_level(void)
 
                         layers[level] = layer;
                         bad += settings_resolve(layers, &s, &origins, NULL) < 0 ||
-                                !streq(js_str(json_object_get(origins, setting_rows[i].key), "origin", ""), setting_level_name(level));
+                               !streq(js_str(json_object_get(origins, setting_rows[i].key), "origin", ""),
+                                       setting_level_name(level));
                 }
         (void)tap_int(bad, 0, "P-23: every key can be set at every place");
 }
@@ -60,14 +62,20 @@ static void test_defaults(void)
         (void)tap_int(s.ttl_us, 72 * USEC_PER_HOUR, "P-01: ttl is 72h");
         (void)tap_int(s.ttl_keep_us, 7 * USEC_PER_DAY, "P-02: its checkpoint is kept 7 d");
         (void)tap_int(s.keep_us, 3 * USEC_PER_DAY, "P-03: a suspended job's checkpoint is kept 3 d");
-        (void)tap_ok(s.spot && s.spot_move_when_over && s.oom && s.cheaper && s.ret && s.rightsize, "P-04 .. P-14: the policies are on");
+        (void)tap_ok(s.spot && s.spot_move_when_over && s.oom && s.cheaper && s.ret && s.rightsize,
+                "P-04 .. P-14: the policies are on");
         (void)tap_ok(s.budget.currency[0] == '\0' && !s.budget_stop, "P-07: no budget, and it would suspend");
-        (void)tap_ok(s.idle && s.idle_after_us == 30 * USEC_PER_MIN && s.idle_cpu_percent == 500, "P-09: idle is 30 min under 5 %%");
+        (void)tap_ok(s.idle && s.idle_after_us == 30 * USEC_PER_MIN && s.idle_cpu_percent == 500,
+                "P-09: idle is 30 min under 5 %%");
         (void)tap_int(s.lifetime_before_us, 30 * USEC_PER_MIN, "P-10: lifetime is 30 min before");
-        (void)tap_ok(s.lease_horizon_us == USEC_PER_HOUR && s.lease_renew_us == 10 * USEC_PER_MIN, "P-11: a lease is 1 h, renewed every 10 min");
-        (void)tap_ok(s.look_every_us == 10 * USEC_PER_MIN && s.move_cooldown_us == 30 * USEC_PER_MIN, "P-12, P-16: looks every 10 min, not for 30 min after a move");
-        (void)tap_ok(s.check_every_us == 60 * USEC_PER_SEC && s.pool_cooldown_us == 30 * USEC_PER_MIN, "P-15, P-17: checks every 60 s, pools out for 30 min");
-        (void)tap_ok(s.expect_us == SETTING_OFF && s.stop_grace_us == 20 * USEC_PER_SEC && s.save_deadline_us == 10 * USEC_PER_MIN,
+        (void)tap_ok(s.lease_horizon_us == USEC_PER_HOUR && s.lease_renew_us == 10 * USEC_PER_MIN,
+                "P-11: a lease is 1 h, renewed every 10 min");
+        (void)tap_ok(s.look_every_us == 10 * USEC_PER_MIN && s.move_cooldown_us == 30 * USEC_PER_MIN,
+                "P-12, P-16: looks every 10 min, not for 30 min after a move");
+        (void)tap_ok(s.check_every_us == 60 * USEC_PER_SEC && s.pool_cooldown_us == 30 * USEC_PER_MIN,
+                "P-15, P-17: checks every 60 s, pools out for 30 min");
+        (void)tap_ok(s.expect_us == SETTING_OFF && s.stop_grace_us == 20 * USEC_PER_SEC &&
+                             s.save_deadline_us == 10 * USEC_PER_MIN,
                 "P-13, F-08: no expectation, 20 s of grace, 10 min to save");
 }
 
@@ -116,10 +124,12 @@ static void test_values(void)
                 struct pd_error e = { 0 };
                 int r = setting_check(rows[i].key, rows[i].value, &e);
 
-                (void)tap_ok((r == 0) == rows[i].good, "%s = \"%s\" is %s", rows[i].key, rows[i].value, rows[i].good ? "taken" : "refused");
+                (void)tap_ok((r == 0) == rows[i].good, "%s = \"%s\" is %s", rows[i].key, rows[i].value,
+                        rows[i].good ? "taken" : "refused");
                 if (rows[i].good)
                         continue;
-                (void)tap_ok(strstr(e.text, rows[i].has) && strstr(e.text, rows[i].fix) && streq(e.subject, rows[i].key),
+                (void)tap_ok(
+                        strstr(e.text, rows[i].has) && strstr(e.text, rows[i].fix) && streq(e.subject, rows[i].key),
                         "... with value, key and fix: %s", e.text);
         }
 }
@@ -133,7 +143,8 @@ static void test_refused_layers(void)
         struct pd_error e = { 0 };
 
         layers[SETTING_FILE] = bad;
-        (void)tap_ok(settings_resolve(layers, &s, NULL, &e) < 0 && s.ttl_us == 7, "a bad value is refused, and nothing is written");
+        (void)tap_ok(settings_resolve(layers, &s, NULL, &e) < 0 && s.ttl_us == 7,
+                "a bad value is refused, and nothing is written");
         (void)tap_has(e.text, "portal.yaml: idle.after: \"soon\"", "P-23 ... naming place, key and value");
         layers[SETTING_FILE] = number;
         (void)tap_ok(settings_resolve(layers, &s, NULL, &e) < 0, "a number is refused");
@@ -151,11 +162,13 @@ static void test_set(void)
         js_owned *layer = json_object();
         struct pd_error e = { 0 };
 
-        (void)tap_ok(setting_set(layer, "ttl=6h", &e) == 0 && setting_set(layer, "ttl=7h", &e) == 0, "--set ttl=7h after ttl=6h");
+        (void)tap_ok(setting_set(layer, "ttl=6h", &e) == 0 && setting_set(layer, "ttl=7h", &e) == 0,
+                "--set ttl=7h after ttl=6h");
         (void)tap_str(js_str(layer, "ttl", ""), "7h", "... the last one counts");
         for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
                 (void)tap_ok(setting_set(layer, bad[i], &e) < 0, "--set \"%s\" is refused", bad[i]);
-                (void)tap_ok(str_starts(e.text, "--set") && strstr(e.text, "write"), "... saying where and what to write: %s", e.text);
+                (void)tap_ok(str_starts(e.text, "--set") && strstr(e.text, "write"),
+                        "... saying where and what to write: %s", e.text);
         }
         (void)tap_int((long long)json_object_size(layer), 1, "... and nothing was added");
 }

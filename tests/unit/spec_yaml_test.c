@@ -14,12 +14,16 @@ static int from_yaml(const char *text, json_t **ret, struct pd_error *err)
 static const struct {
         const char *yaml, *want;
 } typing[] = {
-        { "env: {A: no, B: yes, C: on, D: off, E: y, F: N}", "{\"env\":{\"A\":\"no\",\"B\":\"yes\",\"C\":\"on\",\"D\":\"off\",\"E\":\"y\",\"F\":\"N\"}}" },
-        { "env: {A: true, B: False, C: null, D: ~, E: , F: ''}", "{\"env\":{\"A\":\"true\",\"B\":\"False\",\"C\":\"null\",\"D\":\"~\",\"E\":\"\",\"F\":\"\"}}" },
+        { "env: {A: no, B: yes, C: on, D: off, E: y, F: N}",
+                "{\"env\":{\"A\":\"no\",\"B\":\"yes\",\"C\":\"on\",\"D\":\"off\",\"E\":\"y\",\"F\":\"N\"}}" },
+        { "env: {A: true, B: False, C: null, D: ~, E: , F: ''}",
+                "{\"env\":{\"A\":\"true\",\"B\":\"False\",\"C\":\"null\",\"D\":\"~\",\"E\":\"\",\"F\":\"\"}}" },
         { "env: {A: 012, B: 0x1F, C: 0o14, D: 1_000, E: 1:30, F: 12e03}",
-                "{\"env\":{\"A\":\"012\",\"B\":\"0x1F\",\"C\":\"0o14\",\"D\":\"1_000\",\"E\":\"1:30\",\"F\":\"12e03\"}}" },
+                "{\"env\":{\"A\":\"012\",\"B\":\"0x1F\",\"C\":\"0o14\",\"D\":\"1_000\",\"E\":\"1:30\",\"F\":\"12e03\"}"
+                "}" },
         { "env: {A: .inf, B: .nan, C: 2026-11-30, D: 1.10, E: +1, F: -0}",
-                "{\"env\":{\"A\":\".inf\",\"B\":\".nan\",\"C\":\"2026-11-30\",\"D\":\"1.10\",\"E\":\"+1\",\"F\":\"-0\"}}" },
+                "{\"env\":{\"A\":\".inf\",\"B\":\".nan\",\"C\":\"2026-11-30\",\"D\":\"1.10\",\"E\":\"+1\",\"F\":\"-0\"}"
+                "}" },
         { "gpus: 2", "{\"gpus\":2}" },
         { "gpus: -2", "{\"gpus\":-2}" },
         { "gpus: \"2\"", "{\"gpus\":\"2\"}" },
@@ -34,13 +38,17 @@ static const struct {
         { "cpus: 2", "{\"cpus\":\"2\"}" },
         { "name: 12", "{\"name\":\"12\"}" },
         { "name: true", "{\"name\":\"true\"}" },
-        { "command: [python3, -c, 'print(1)', 012, no, ~]", "{\"command\":[\"python3\",\"-c\",\"print(1)\",\"012\",\"no\",\"~\"]}" },
-        { "tags: {gpus: 2, user_ns: true, a: {b: [1, no]}}", "{\"tags\":{\"a\":{\"b\":[\"1\",\"no\"]},\"gpus\":\"2\",\"user_ns\":\"true\"}}" },
+        { "command: [python3, -c, 'print(1)', 012, no, ~]",
+                "{\"command\":[\"python3\",\"-c\",\"print(1)\",\"012\",\"no\",\"~\"]}" },
+        { "tags: {gpus: 2, user_ns: true, a: {b: [1, no]}}",
+                "{\"tags\":{\"a\":{\"b\":[\"1\",\"no\"]},\"gpus\":\"2\",\"user_ns\":\"true\"}}" },
         { "settings: {idle: off, ttl: 6h}", "{\"settings\":{\"idle\":\"off\",\"ttl\":\"6h\"}}" },
         { "env:\nname: a", "{\"env\":null,\"name\":\"a\"}" },
         { "env: {A: |\n    one\n    two\n  }", NULL },
-        { "env:\n  A: |\n    one\n     two\n  B: >\n    x\n    y\n", "{\"env\":{\"A\":\"one\\n two\\n\",\"B\":\"x y\\n\"}}" },
-        { "env: {A: \"\\t\\u00e9\\\"\", B: 'it''s', C: ' x '}", "{\"env\":{\"A\":\"\\té\\\"\",\"B\":\"it's\",\"C\":\" x \"}}" },
+        { "env:\n  A: |\n    one\n     two\n  B: >\n    x\n    y\n",
+                "{\"env\":{\"A\":\"one\\n two\\n\",\"B\":\"x y\\n\"}}" },
+        { "env: {A: \"\\t\\u00e9\\\"\", B: 'it''s', C: ' x '}",
+                "{\"env\":{\"A\":\"\\té\\\"\",\"B\":\"it's\",\"C\":\" x \"}}" },
         { "env: {Ä: ö ☃}", "{\"env\":{\"Ä\":\"ö ☃\"}}" },
         { "%YAML 1.2\n---\nname: a\n...\n", "{\"name\":\"a\"}" },
         { "\xef\xbb\xbfname: a", "{\"name\":\"a\"}" },
@@ -59,9 +67,11 @@ static void test_typing(void)
                 pd_cleanup(freep) char *text = raw ? js_dump(raw) : NULL;
 
                 if (typing[i].want)
-                        (void)tap_str(r == 0 ? text : e.text, typing[i].want, "YAML 1.2 typing: a text, unless the field wants a number or switch");
+                        (void)tap_str(r == 0 ? text : e.text, typing[i].want,
+                                "YAML 1.2 typing: a text, unless the field wants a number or switch");
                 else
-                        (void)tap_ok(r < 0 && str_starts(e.text, "portal.yaml:"), "a block text inside braces is refused: %s", e.text);
+                        (void)tap_ok(r < 0 && str_starts(e.text, "portal.yaml:"),
+                                "a block text inside braces is refused: %s", e.text);
         }
 }
 
@@ -136,7 +146,8 @@ static void test_bad_file(const char *name)
         if (!tap_ok(refused(name, &b, said, sizeof said), "... and is refused: %s", said))
                 return;
         (void)snprintf(begin, sizeof begin, "%s:%s", name, b.place);
-        (void)tap_ok(b.place[0] ? str_starts(said, begin) : strchr(said, ':') != NULL, "... at %s", b.place[0] ? begin : "a field");
+        (void)tap_ok(b.place[0] ? str_starts(said, begin) : strchr(said, ':') != NULL, "... at %s",
+                b.place[0] ? begin : "a field");
         (void)tap_has(said, b.value, "... with the value");
         (void)tap_has(said, b.fix, "... and what to do");
 }
@@ -165,7 +176,8 @@ static void test_places(void)
         js_owned *raw = NULL, *places = NULL;
         struct pd_error e = { 0 };
 
-        (void)tap_ok(spec_from_yaml_places(text, sizeof text - 1, "portal.yaml", &raw, &places, &e) == 0, "places are kept");
+        (void)tap_ok(
+                spec_from_yaml_places(text, sizeof text - 1, "portal.yaml", &raw, &places, &e) == 0, "places are kept");
         (void)tap_str(js_str(places, "command[1]", ""), "portal.yaml:3:5", "... of an item");
         (void)tap_str(js_str(places, "env.HOME", ""), "portal.yaml:5:9", "... of a member");
         (void)tap_str(js_str(places, "settings.ttl", ""), "portal.yaml:6:17", "... of a setting");
