@@ -48,3 +48,23 @@ add_dependencies(abi_load_test portald-plugin-host ${abi_bad})
 portald_test(abi_isolation_test abi ${CMAKE_CURRENT_LIST_DIR}/isolation_test.c)
 target_link_libraries(abi_isolation_test PRIVATE room_host room_frame room_base)
 add_dependencies(abi_isolation_test portald-plugin-host abi_odd abi_odd-concurrent abi_odd-bare)
+
+# Yesterday's plugins: built against the frozen headers, loaded by today's host; and built against today's, so that a changed signature
+# does not compile.
+foreach(kind provider checkpoint vault billing)
+  abi_plugin(old-${kind} SOURCES ${CMAKE_CURRENT_LIST_DIR}/1.0/${kind}.c INCLUDES ${CMAKE_CURRENT_LIST_DIR}/1.0)
+  abi_plugin(now-${kind} SOURCES ${CMAKE_CURRENT_LIST_DIR}/1.0/${kind}.c)
+endforeach()
+add_library(abi_layout_1_0 OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/layout.c)
+target_include_directories(abi_layout_1_0 PRIVATE ${CMAKE_CURRENT_LIST_DIR}/1.0)
+target_compile_definitions(abi_layout_1_0 PRIVATE LAYOUT_NAME=layout_1_0)
+target_link_libraries(abi_layout_1_0 PRIVATE portald_flags)
+add_library(abi_layout_now OBJECT EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/layout.c)
+target_include_directories(abi_layout_now PRIVATE ${CMAKE_SOURCE_DIR}/plugins/sdk)
+target_compile_definitions(abi_layout_now PRIVATE LAYOUT_NAME=layout_now)
+target_link_libraries(abi_layout_now PRIVATE portald_flags)
+
+portald_test(abi_frozen_test abi ${CMAKE_CURRENT_LIST_DIR}/frozen_test.c)
+target_link_libraries(abi_frozen_test PRIVATE abi_layout_1_0 abi_layout_now room_host room_frame room_base)
+add_dependencies(abi_frozen_test portald-plugin-host abi_old-provider abi_old-checkpoint abi_old-vault abi_old-billing abi_now-provider
+  abi_now-checkpoint abi_now-vault abi_now-billing)
