@@ -39,6 +39,8 @@ int engine_new(struct engine **ret, struct env *env, const struct engine_site *s
                 r = env->ops->timer_new(env, &e->lease_timer, on_lease, e, err);
         if (r >= 0)
                 r = place_start(e, err);
+        if (r >= 0)
+                r = env->ops->timer_new(env, &e->prune_timer, prune_due, e, err);
         if (r < 0)
                 return r;
         *ret = pd_steal(e);
@@ -47,16 +49,17 @@ int engine_new(struct engine **ret, struct env *env, const struct engine_site *s
 
 struct engine *engine_free(struct engine *e)
 {
-        struct env_timer **timers[] = { e ? &e->tick : NULL, e ? &e->lease_timer : NULL, e ? &e->place_timer : NULL };
+        struct env_timer *timers[4];
 
         if (!e)
                 return NULL;
+        memcpy(timers, (struct env_timer *[]){ e->tick, e->lease_timer, e->place_timer, e->prune_timer }, sizeof timers);
         e->stopping = true;
         connections_free(e);
         intents_free(e);
         for (size_t i = 0; i < ARRAY_LEN(timers); i++)
-                if (*timers[i])
-                        e->env->ops->timer_free(*timers[i]);
+                if (timers[i])
+                        e->env->ops->timer_free(timers[i]);
         while (e->waiters) {
                 struct waiter *w = e->waiters;
                 struct pd_error err;
@@ -138,6 +141,7 @@ int engine_start(struct engine *e, struct pd_error *err)
         jobs_arm(e);
         leases_review(e);
         place_soon(e);
+        e->env->ops->timer_set(e->prune_timer, now_boot(e) + USEC_PER_MIN);
         return 0;
 }
 

@@ -95,16 +95,14 @@ static const struct {
         [INTENT_STOP] = { false, placement_answer, ignored_error },
         [INTENT_RELEASE] = { false, placement_answer, ignored_error },
         [INTENT_LEASE] = { false, lease_read_back, ignored_error },
-        [INTENT_ORDERS] = { false, placement_answer, ignored_error },
         [INTENT_NOTICE] = { false, placement_answer, ignored_error },
         [INTENT_DROP] = { false, placement_answer, ignored_error },
         [INTENT_FORGET] = { false, placement_answer, ignored_error },
-        [INTENT_TERMINATE] = { true, placement_answer, ignored_error },
 };
 static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
 
 /* --- sending --- */
-static const char *const slots[INTENT_N] = { [INTENT_LAUNCH] = "launch", [INTENT_TERMINATE] = "terminate" };
+static const char *const slots[INTENT_N] = { [INTENT_LAUNCH] = "launch" };
 
 static int send_to_plugin(struct op *op, struct pd_error *err)
 {
@@ -254,6 +252,12 @@ static bool outcome_unknown(const struct pd_error *err)
                 err->code == PD_E_CRASHED || err->code == PD_E_TRANSIENT;
 }
 
+/* A runner's answer is the placement itself, or an object that holds one. */
+static const json_t *placement_of(const json_t *answer)
+{
+        return json_object_get(answer, "phase") ? answer : json_object_get(answer, "placement");
+}
+
 static void on_answer(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct op *op = arg;
@@ -283,7 +287,7 @@ static void on_answer(void *arg, const struct pd_error *err, const json_t *answe
                 with_items = json_pack("{s:O?,s:O?}", "answer", answer, "items", items);
                 (void)str_format(outcome, sizeof outcome, "ok");
                 rows[op->intent.kind].good(t, op, rows[op->intent.kind].provider ? with_items : answer);
-                placement = json_incref(json_object_get(answer, "placement"));
+                placement = json_incref((json_t *)(uintptr_t)placement_of(answer));
         }
         intent_close(t, op, outcome);
         turn_end(t);

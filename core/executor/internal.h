@@ -161,6 +161,7 @@ struct engine {
         struct env_timer *tick;  /* the one timer of all jobs */
         struct env_timer *lease_timer;
         struct env_timer *place_timer;
+        struct env_timer *prune_timer;
         struct engine_watch *watches;
         struct waiter *waiters;
         struct pending_key *keys;
@@ -258,6 +259,9 @@ void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, con
 void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
         const char *user);
 int64_t job_ran_us(const struct engine *e, const struct job *j);
+
+/* --- prune.c --- */
+void prune_due(void *arg);
 
 /* --- render.c: the API's objects --- */
 json_t *render_job(struct engine *e, const struct job *j, const json_t *doc);

@@ -190,8 +190,8 @@ static int write_job(struct engine *e, struct engine_ticket *t, const struct eng
         }
         txn_job(turn->txn, NULL, &j, EVENT_SUBMIT,
                 &(struct job_doc){ .name = name, .user = t->user, .project = project_of(s->spec, t), .spec = spec_text,
-                        .settings = layers_text, .offer = "", .message = "waits for a place", .image_digest = "", .trouble = "" },
-                turn->now_wall_us, "submitted");
+                        .settings = layers_text, .offer = "", .image_digest = "", .trouble = "" },
+                turn->now_wall_us, "waits for a place");
         if (rq->key)
                 txn_idempotency(turn->txn, t->actor.uid, rq->key, digest, j.id, turn->now_wall_us);
         act_decision(turn, j.id, "user", "submit", "asked for", NULL, t->user);

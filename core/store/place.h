@@ -15,13 +15,18 @@
 #define STORE_QUEUE_MAX 16384
 #define STORE_QUEUE_BYTES (64 << 20)
 #define STORE_GROUP 2048
-/* Pages of the log: copied back once the queue is empty above the first figure, and in any case above the second (32 MiB). */
-#define STORE_LOG_IDLE 1000
-#define STORE_LOG_MAX 8192
+/* The writer is woken at the end of the loop's turn, so that what one turn changes shares a sync; at once when this many wait already. */
+#define STORE_WAKE_AT 256
+/* Pages of the log: copied back once the queue is empty above the first figure, and in any case above the second (64 MiB). */
+#define STORE_LOG_IDLE 2000
+#define STORE_LOG_MAX 16384
+/* The log is laid out once with that room, so that commits overwrite: a file that grows costs twice as much to sync. */
+#define STORE_LOG_BYTES ((STORE_LOG_IDLE + 200) * (4096 + 24))
 
 enum read_stmt {
         READ_LIVE_JOBS,
         READ_KEPT_JOBS,
+        READ_OLD_JOBS,
         READ_MACHINES,
         READ_INTENTS,
         READ_JOB,
@@ -47,8 +52,8 @@ struct store {
         /* the loop's */
         sqlite3 *reader;
         sqlite3_stmt *reads[READ_N];
-        sd_event_source *source;
-        size_t queued, queued_bytes;
+        sd_event_source *source, *turn_end;
+        size_t queued, queued_bytes, unwoken;
         struct txn *keys; /* in flight with an idempotency key */
         char path[PATH_MAX], ballast_path[PATH_MAX], installation[ID_TEXT_MAX];
         int lock_fd;
@@ -78,6 +83,8 @@ int place_own(struct store *s, const struct store_options *o, struct pd_error *e
 /* ballast.c: true = the room is held. Drop: frees it, false when there was none. */
 bool ballast_hold(const char *path, uint64_t bytes);
 bool ballast_drop(const char *path);
+/* log.c: before any connection is open. For speed only: without room for it there is none. */
+void log_lay_out(const char *database);
 /* writer.c */
 int writer_start(struct store *s, sd_event *loop, struct pd_error *err);
 void writer_stop(struct store *s); /* writes what is queued; calls what is over */

@@ -10,6 +10,7 @@ static const char *const sql[READ_N] = {
         [READ_LIVE_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=1",
         [READ_KEPT_JOBS] = "SELECT " JOB_SELECT
                            " FROM job WHERE id IN (SELECT job FROM checkpoint WHERE dropped=0) AND live=0",
+        [READ_OLD_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=0 AND id<?1 AND ended_wall_us<?2 ORDER BY id LIMIT ?3",
         [READ_MACHINES] = "SELECT " MACHINE_SELECT " FROM machine WHERE state<>5",
         [READ_INTENTS] = "SELECT id,kind,generation,job,machine,opened_wall_us,body FROM intent WHERE closed_wall_us=0 ORDER BY id",
         [READ_JOB] = "SELECT " JOB_SELECT " FROM job WHERE id=?",
@@ -248,5 +249,26 @@ int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(v
         while (r >= 0 && (r = read_step(s, st, err)) > 0)
                 r = scan_row(st, each, arg, err);
         read_end(s, which, st);
+        return r;
+}
+
+int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit, int (*each)(void *arg, const struct job *j), void *arg,
+        struct pd_error *err)
+{
+        const uint8_t none[10] = { 0 };
+        sqlite3_stmt *st = NULL;
+        struct job j;
+        int r = read_begin(s, READ_OLD_JOBS, &st, err);
+
+        if (r >= 0) {
+                /* ids sort by creation, which comes before the end: the scan stops where no older job can be */
+                read_bind_id(st, 1, id_make(ended_before_wall_us, none));
+                (void)sqlite3_bind_int64(st, 2, ended_before_wall_us);
+                (void)sqlite3_bind_int64(st, 3, (int64_t)limit);
+        }
+        while (r >= 0 && (r = read_step(s, st, err)) > 0)
+                if ((r = column_job(st, &j, NULL, err)) >= 0)
+                        r = each(arg, &j);
+        read_end(s, READ_OLD_JOBS, st);
         return r;
 }

@@ -87,11 +87,9 @@ struct machine {
         X(STOP, "stop")                                                                                                \
         X(RELEASE, "release")                                                                                          \
         X(LEASE, "lease")                                                                                              \
-        X(ORDERS, "orders")                                                                                            \
         X(NOTICE, "notice")                                                                                            \
         X(DROP, "drop")                                                                                                \
-        X(FORGET, "forget")                                                                                            \
-        X(TERMINATE, "terminate")
+        X(FORGET, "forget")
 #define INTENT_ENUM(name_, text_) INTENT_##name_,
 enum intent_kind { INTENT_KINDS(INTENT_ENUM) INTENT_N };
 #undef INTENT_ENUM
@@ -179,6 +177,9 @@ struct store_filter {
 };
 int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(void *arg, const struct job *j, const json_t *doc),
         void *arg, struct pd_error *err);
+/* Jobs that ended before then, oldest first: what is pruned. */
+int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit, int (*each)(void *arg, const struct job *j), void *arg,
+        struct pd_error *err);
 /* A unique id from what a person typed: a whole id, a name (the newest job of that user with it, live ones first), or a unique prefix of an id.
  * -PD_E_NOT_FOUND, -PD_E_CONFLICT (several: the sentence lists them), -PD_E_PERM (the whole id of another user's job). */
 int store_find_job(struct store *s, uint32_t uid, bool any_user, const char *text, struct id *ret, struct pd_error *err);

@@ -262,6 +262,31 @@ static int on_event(sd_event_source *source, int fd, uint32_t events, void *arg)
         return 0;
 }
 
+static void wake_writer(struct store *s)
+{
+        (void)pthread_mutex_lock(&s->lock);
+        (void)pthread_cond_signal(&s->wake);
+        (void)pthread_mutex_unlock(&s->lock);
+        s->unwoken = 0;
+}
+
+static int on_turn_end(sd_event_source *source, void *arg)
+{
+        (void)source;
+        wake_writer(arg);
+        return 0;
+}
+
+/* After everything else that this turn has to do. */
+static int add_turn_end(struct store *s, sd_event *loop)
+{
+        int r = sd_event_add_defer(loop, &s->turn_end, on_turn_end, s);
+
+        if (r >= 0)
+                r = sd_event_source_set_priority(s->turn_end, SD_EVENT_PRIORITY_NORMAL + 1);
+        return r >= 0 ? sd_event_source_set_enabled(s->turn_end, SD_EVENT_OFF) : r;
+}
+
 int writer_start(struct store *s, sd_event *loop, struct pd_error *err)
 {
         sigset_t all, before;
@@ -271,6 +296,8 @@ int writer_start(struct store *s, sd_event *loop, struct pd_error *err)
         if (s->event_fd < 0)
                 return pd_fail(err, PD_E_IO, "store: eventfd: %s", strerror(errno));
         r = sd_event_add_io(loop, &s->source, s->event_fd, EPOLLIN, on_event, s);
+        if (r >= 0)
+                r = add_turn_end(s, loop);
         if (r < 0)
                 return pd_fail(err, PD_E_IO, "store: event source: %s", strerror(-r));
         (void)sqlite3_wal_autocheckpoint(s->writer, 0);
@@ -298,6 +325,7 @@ void writer_stop(struct store *s)
                 call_done(s);
         }
         s->source = sd_event_source_disable_unref(s->source);
+        s->turn_end = sd_event_source_disable_unref(s->turn_end);
 }
 
 /* A key that is being written, or is there: two requests that crossed. Never a fault of the store. */
@@ -341,8 +369,6 @@ static int hand_over(struct store *s, struct txn *t, struct pd_error *err)
                         *err = s->failure;
                 r = s->broken ? -(int)s->failure.code : pd_fail(err, PD_E_CANCELLED, "the store is being closed");
         } else {
-                if (!s->queue)
-                        (void)pthread_cond_signal(&s->wake);
                 *s->queue_end = t;
                 s->queue_end = &t->next;
         }
@@ -369,6 +395,8 @@ int store_apply(struct store *s, struct txn *t, store_done_fn done, void *arg, s
                 txn_free(t);
                 return r;
         }
+        if (++s->unwoken >= STORE_WAKE_AT || sd_event_source_set_enabled(s->turn_end, SD_EVENT_ONESHOT) < 0)
+                wake_writer(s);
         s->queued++;
         s->queued_bytes += t->n; /* only call_done(), on this thread, frees it */
         return 0;

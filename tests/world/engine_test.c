@@ -407,8 +407,26 @@ static void queueing(void)
         end(&w);
 }
 
+static void pruning(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        sim_exit(&w, world_sim(&w, id), 0, 0, "");
+        world_run(&w, 59 * DAY);
+        tap_str(world_job(&w, id, "result"), "succeeded", "F-12 an ended job stays visible for 60 days");
+        world_run(&w, 2 * DAY);
+        tap_has(world_job(&w, id, "result"), "no job", "F-12 and is gone after them");
+        end(&w);
+}
+
 int main(void)
 {
+        pruning();
         runs_and_ends();
         notice();
         suspend_resume();

@@ -61,7 +61,7 @@ void sim_exit(struct world *w, struct sim_job *s, int code, int sig, const char 
 {
         freeze(w, s);
         s->phase = "exited";
-        s->cause = cause;
+        (void)str_format(s->cause, sizeof s->cause, "%s", cause);
         json_decref(s->exit);
         s->exit = json_pack("{s:i,s:i,s:b,s:I}", "code", code, "signal", sig, "oom", 0, "wall_us", (json_int_t)w->wall_us);
         push(w, s);
@@ -208,7 +208,7 @@ static json_t *op_start(struct world *w, uint64_t generation, const json_t *body
                 abort();
         sim_job_clear(s);
         w->starts++;
-        *s = (struct sim_job){ .used = true, .generation = generation, .phase = "preparing", .cause = "", .order = json_deep_copy(body) };
+        *s = (struct sim_job){ .used = true, .generation = generation, .phase = "preparing", .order = json_deep_copy(body) };
         (void)str_format(s->job, sizeof s->job, "%s", js_str(body, "job", ""));
         if (w->start_error)
                 fail_later(w, s, w->start_error, "the image cannot be had");

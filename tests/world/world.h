@@ -17,7 +17,8 @@
 struct sim_job { /* one placement on the simulated machine */
         char job[40];
         uint64_t generation, seq;
-        const char *phase, *cause;
+        const char *phase;
+        char cause[24];
         int64_t started_wall_us, started_boot_us, ran_us;
         int64_t cpu_us, progress_seq;
         json_t *order, *save, *exit, *error;
