@@ -292,7 +292,7 @@ static void on_answer(void *arg, const struct pd_error *err, const json_t *answe
         intent_close(t, op, outcome);
         turn_end(t);
         if (placement && m)
-                observe_placement(e, m, placement);
+                observe_placement(e, m, placement, false);
 }
 
 struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job)

@@ -229,7 +229,7 @@ void leases_review(struct engine *e);
 void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
 
 /* --- observe.c: what a runner says about a placement --- */
-void observe_placement(struct engine *e, struct mach *m, const json_t *placement);
+void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew);
 void observe_missing(struct engine *e, struct mach *m, const json_t *placements); /* jobs that should be there and are not */
 void observe_measures(struct engine *e, struct mach *m, const json_t *event);
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);

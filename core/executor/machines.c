@@ -459,7 +459,7 @@ static void on_list(void *arg, const struct pd_error *err, const json_t *answer,
         m->up = true;
         mach_why(m, "");
         log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type, json_array_size(placements));
-        json_array_foreach(placements, i, p) observe_placement(m->engine, m, p);
+        json_array_foreach(placements, i, p) observe_placement(m->engine, m, p, true);
         observe_missing(m->engine, m, placements);
         intent_replay(m->engine, m);
         leases_review(m->engine);
@@ -533,7 +533,7 @@ static void on_event(void *arg, const json_t *event)
         if (m->engine->stopping || !m->up)
                 return; /* before the list it would be half a picture */
         if (streq(what, "placement"))
-                observe_placement(m->engine, m, json_object_get(event, "placement"));
+                observe_placement(m->engine, m, json_object_get(event, "placement"), false);
         else if (streq(what, "measures"))
                 observe_measures(m->engine, m, event);
         else if (streq(what, "notice"))

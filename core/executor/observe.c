@@ -429,7 +429,7 @@ static void look_at_save(struct turn *t, struct entry *en, const struct seen *s)
         }
 }
 
-/* What the job's record wants of the runner and the runner has not heard yet (an order lost with a dead stream). */
+/* After a stream came up: what the job's record wants of the runner, where no open intent carries it (a runner that lost its last word). */
 static void want_again(struct turn *t, struct entry *en, struct mach *m, const struct seen *s)
 {
         const struct job *j = &en->job;
@@ -467,7 +467,7 @@ static void stray(struct engine *e, struct mach *m, const struct seen *s, bool k
         turn_end(t);
 }
 
-void observe_placement(struct engine *e, struct mach *m, const json_t *placement)
+void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew)
 {
         struct seen s;
         struct entry *en;
@@ -497,7 +497,8 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
                         (en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING))
                         went_running(t, en, &s);
                 look_at_save(t, en, &s);
-                want_again(t, en, m, &s);
+                if (listed_anew)
+                        want_again(t, en, m, &s);
                 copy_pid(en, &s);
         }
         turn_end(t);
