@@ -64,7 +64,7 @@ static json_t *mounts(const struct bundle *b)
         add_mount(list, "/dev/shm", "tmpfs", "shm", shm);
         add_mount(list, "/dev/mqueue", "mqueue", "mqueue", "nosuid,noexec,nodev");
         add_sys(b, list);
-        if (!b->own_network)
+        if (!b->own_network && b->resolv_conf)
                 add_mount(list, "/etc/resolv.conf", "bind", "/etc/resolv.conf", "bind,nosuid,noexec,nodev,ro");
         add_mount(list, "/run/portal", "bind", b->portal_dir, "bind,nosuid,nodev,noexec,rw");
         add_mount(list, "/run/portal/checkpoint", "bind", b->checkpoint_dir, "bind,nosuid,nodev,noexec,rw");

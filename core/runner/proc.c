@@ -255,3 +255,42 @@ int proc_run(struct proc **ret, sd_event *loop, const struct proc_spec *spec, pr
         *ret = pd_steal(p);
         return 0;
 }
+
+struct now {
+        sd_event *loop;
+        char *out;
+        size_t out_n;
+        int code;
+        struct pd_error err;
+};
+
+static void on_now(void *arg, const struct pd_error *err, const struct proc_result *result)
+{
+        struct now *n = arg;
+
+        n->code = result->code;
+        if (err && err->code == PD_E_DEADLINE)
+                n->err = *err;
+        (void)str_format(n->out, n->out_n, "%s%s", result->out, result->err);
+        (void)sd_event_exit(n->loop, 0);
+}
+
+int proc_run_now(const char *const *argv, int64_t timeout_us, char *out, size_t out_n, struct pd_error *err)
+{
+        struct now n = { .out = out, .out_n = out_n };
+        struct proc *p;
+        int r;
+
+        *out = 0;
+        if (sd_event_new(&n.loop) < 0)
+                return pd_fail(err, PD_E_NOMEM, "no memory for %s", argv[0]);
+        r = proc_run(&p, n.loop, &(struct proc_spec){ .argv = argv, .what = argv[0], .timeout_us = timeout_us }, on_now, &n, err);
+        if (r == 0)
+                (void)sd_event_loop(n.loop);
+        sd_event_unref(n.loop);
+        if (r == 0 && n.err.code) {
+                *err = n.err;
+                r = -(int)n.err.code;
+        }
+        return r < 0 ? r : n.code;
+}

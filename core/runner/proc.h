@@ -32,10 +32,14 @@ struct proc_spec {
 
 int proc_run(struct proc **ret, sd_event *loop, const struct proc_spec *spec, proc_done_fn done, void *arg,
         struct pd_error *err);
+/* The struct frees itself after its callback: forget it there. */
 struct proc *proc_free(struct proc *p); /* kills it (and its process group) if it runs; no callback */
 static inline void proc_freep(struct proc **p)
 {
         proc_free(*p);
 }
+
+/* Waits, at most timeout_us: only at the runner's start. out gets the first of stdout and stderr; returns the exit code or an error. */
+int proc_run_now(const char *const *argv, int64_t timeout_us, char *out, size_t out_n, struct pd_error *err);
 
 #endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a container: asked for (SIGTERM, then the whole cgroup), or come by itself; and what is cleared away after it. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "runner/rootfs.h"
+#include "runner/runner.h"
+
+static void signal_main(struct job *j, int sig)
+{
+        int fd = j->pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)j->pid, 0) : -1;
+
+        if (fd >= 0 && proc_start_time((pid_t)j->pid) == (uint64_t)j->pid_start)
+                (void)syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+        if (fd >= 0)
+                (void)close(fd);
+}
+
+void finish_term(struct job *j, const char *cause, int64_t grace_us)
+{
+        pd_cleanup(freep) char *unit = job_unit(j);
+        int64_t kill_at = now_boot_us() + grace_us;
+
+        if (j->kill_boot_us && j->kill_boot_us <= kill_at)
+                return; /* asked before: an earlier end stays */
+        if (!j->kill_boot_us)
+                job_set_cause(j, cause);
+        j->kill_boot_us = kill_at > 0 ? kill_at : 1;
+        job_changed(j);
+        if (unit)
+                (void)cgroup_freeze(&j->r->cg, unit, false, NULL);
+        signal_main(j, SIGTERM);
+        orders_check(j);
+}
+
+void finish_kill(struct job *j)
+{
+        pd_cleanup(freep) char *unit = job_unit(j);
+
+        if (unit)
+                cgroup_kill(&j->r->cg, unit, "payload");
+}
+
+static void no_longer(struct job *j)
+{
+        j->timer = sd_event_source_disable_unref(j->timer);
+        j->progress_watch = sd_event_source_disable_unref(j->progress_watch);
+        j->monitor = sd_event_source_disable_unref(j->monitor);
+}
+
+static void tidy_groups(struct runner *r)
+{
+        for (size_t i = 0; i < r->jobs.n; i++)
+                if (job_live(r->jobs.at[i]))
+                        return;
+        cgroups_tidy(&r->cg);
+}
+
+struct deletion {
+        struct runner *r;
+        char unit[64];
+};
+
+static void on_deleted(void *arg, const struct pd_error *err, const struct proc_result *result)
+{
+        struct deletion *d = arg;
+
+        (void)err, (void)result; /* "does not exist" is the usual answer: the container's end took it along */
+        cgroup_remove(&d->r->cg, d->unit);
+        tidy_groups(d->r);
+        free(d);
+}
+
+/* The runtime keeps a record of the container until it is told to forget it. */
+static void delete_record(struct job *j, const char *unit)
+{
+        pd_cleanup(freep) char *root = path_fmt("%s/runtime", j->r->cfg.state_dir);
+        const char *argv[] = { j->r->rt.path, "--root", root, "delete", "--force", unit, NULL };
+        struct deletion *d = calloc(1, sizeof *d);
+        struct proc *p;
+        struct pd_error err;
+
+        if (!root || !d || !str_format(d->unit, sizeof d->unit, "%s", unit)) {
+                free(d);
+                return;
+        }
+        d->r = j->r;
+        if (proc_run(&p, j->r->loop,
+                    &(struct proc_spec){ .argv = argv, .what = "runtime delete", .timeout_us = SHORT_US, .detached = true },
+                    on_deleted, d, &err) < 0) {
+                log_warning("%s: %s", unit, err.text);
+                free(d);
+        }
+}
+
+void finish_clean(struct job *j)
+{
+        pd_cleanup(freep) char *unit = job_unit(j);
+        pd_cleanup(freep) char *dir = job_gen(j, "");
+
+        no_longer(j);
+        if (!unit || !dir)
+                return;
+        cgroup_kill(&j->r->cg, unit, "");
+        rootfs_umount(dir);
+        delete_record(j, unit);
+}
+
+static void destroy_capture(struct job *j)
+{
+        /* its process ends with it; what prepare() made lies in the job's own directory */
+        j->capture = host_free(j->capture);
+        j->vault = host_free(j->vault);
+}
+
+void finish_exited(struct job *j)
+{
+        struct pd_error err;
+        json_t *result = NULL;
+
+        progress_read(j);
+        if (monitor_read_exit(j, &result, &err) < 0) {
+                log_warning("%s: its supervisor ended without an exit code: %s", j->id, err.text);
+                result = json_pack("{s:i, s:i, s:b, s:I}", "code", 137, "signal", SIGKILL, "oom", 0, "wall_us",
+                        (json_int_t)now_wall_us());
+        }
+        json_decref(j->exit);
+        j->exit = result;
+        if (j->chain && start_container_ended(j)) /* it ended while it was still being started or verified */
+                return;
+        if (j->saver) {
+                save_container_ended(j);
+                if (save_holds_end(j))
+                        return;
+        }
+        j->ran_us = job_ran_us(j);
+        if (!*j->cause)
+                job_set_cause(j, "exit");
+        j->phase = PHASE_EXITED;
+        j->pid = 0;
+        destroy_capture(j);
+        finish_clean(j);
+        job_changed(j);
+}
+
+static int remove_later(struct job *j, const char *path, struct pd_error *err)
+{
+        pd_cleanup(freep) char *moved = path_fmt("%s/trash/%s.%lld", j->r->cfg.state_dir, j->id, (long long)now_boot_us());
+        js_owned *task = json_pack("{s:s, s:s}", "op", "rmtree", "path", str_or(moved, ""));
+        pd_cleanup(freep) char *text = js_dump(task);
+        const char *argv[] = { "/proc/self/exe", "--worker", text, NULL };
+        struct proc *p;
+
+        if (!moved || !text)
+                return pd_fail(err, PD_E_NOMEM, "no memory");
+        if (rename(path, moved) < 0)
+                return errno == ENOENT ? 0 : pd_fail(err, PD_E_IO, "cannot remove %s: %m", path);
+        return proc_run(&p, j->r->loop,
+                &(struct proc_spec){ .argv = argv, .what = "removing a job's files", .timeout_us = PULL_US, .detached = true },
+                finish_ignore, j->r, err);
+}
+
+void finish_ignore(void *arg, const struct pd_error *err, const struct proc_result *result)
+{
+        (void)arg, (void)result;
+        if (err)
+                log_warning("%s", err->text);
+}
+
+int finish_release(struct job *j, bool drop_checkpoint_dir, struct pd_error *err)
+{
+        static const char *const names[] = { "portal", "restore", "staging", "checkpoint" };
+        pd_cleanup(freep) char *dir = job_gen(j, "");
+        int r;
+
+        if (job_live(j))
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be released", j->id, phase_text(j->phase));
+        if (!dir)
+                return pd_fail(err, PD_E_NOMEM, "no memory");
+        rootfs_umount(dir);
+        if ((r = remove_later(j, dir, err)) < 0)
+                return r;
+        for (size_t i = 0; i < ARRAY_LEN(names) - !drop_checkpoint_dir; i++) {
+                pd_cleanup(freep) char *path = job_file(j, names[i]);
+
+                if (path && (r = remove_later(j, path, err)) < 0)
+                        return r;
+        }
+        if (!j->released) {
+                j->released = true;
+                job_changed(j);
+        }
+        return 0;
+}
+
+int finish_forget(struct job *j, struct pd_error *err)
+{
+        pd_cleanup(freep) char *dir = strdup(j->dir);
+        int r;
+
+        if (job_live(j))
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be forgotten", j->id, phase_text(j->phase));
+        if (j->dropping)
+                return pd_fail(err, PD_E_BUSY, "a checkpoint of %s is being removed: try again", j->id);
+        r = finish_release(j, true, err);
+        if (r < 0 || !dir)
+                return r;
+        if ((r = remove_later(j, dir, err)) < 0)
+                return r;
+        (void)job_free(j);
+        return 0;
+}

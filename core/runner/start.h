@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What start.c and restore.c share: one start on its way. Includes chain.h and image.h. */
+#ifndef RUNNER_START_H
+#define RUNNER_START_H
+
+#include "runner/chain.h"
+#include "runner/image.h"
+
+struct start {
+        struct chain c; /* first: a chain is its start */
+        struct image image;
+        json_t *manifest;          /* of the checkpoint, NULL = a fresh start */
+        int fd;                    /* the descriptor lent to the call that goes on */
+        int sync_fd;               /* the supervisor's pipe */
+        sd_event_source *sync;
+        char sync_text[8192];
+        size_t sync_n;
+        struct pd_error sync_error;
+        bool spawned, sync_done;
+        int64_t verify_until_boot_us;
+        bool verify_pause;
+};
+
+/* restore.c: steps; each is nothing where the order has no "restore" */
+int restore_fetch_manifest(struct chain *c, struct pd_error *err);
+int restore_manifest_here(struct chain *c, const struct pd_error *why, struct pd_error *err);
+int restore_fetch_layer(struct chain *c, struct pd_error *err);
+int restore_fetch_payload(struct chain *c, struct pd_error *err);
+int restore_object_here(struct chain *c, const struct pd_error *why, struct pd_error *err);
+int restore_unpack(struct chain *c, struct pd_error *err);
+int restore_unpacked(struct chain *c, const struct pd_error *why, struct pd_error *err);
+int restore_capture(struct chain *c, struct pd_error *err);
+int restore_captured(struct chain *c, const struct pd_error *why, struct pd_error *err);
+int restore_verify(struct chain *c, struct pd_error *err);
+int restore_verified(struct chain *c, const struct pd_error *why, struct pd_error *err);
+int restore_let_go(struct chain *c, struct pd_error *err);
+const char *restore_checkpoint(const struct job *j); /* NULL = none asked for */
+
+#endif
