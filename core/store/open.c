@@ -28,7 +28,6 @@ static int open_writer(struct store *s, const struct store_options *o, struct pd
         /* an absent file is judged before it is made, so that a refusal leaves nothing behind */
         if (!there && (r = place_check(s, o, true, err)) < 0)
                 return r;
-        log_lay_out(s->path);
         if ((r = connect_db(s->path, true, &s->writer, err)) < 0 || (r = schema_is_empty(s->writer, &empty, err)) < 0)
                 return r;
         if ((r = place_check(s, o, empty, err)) < 0)

@@ -20,8 +20,6 @@
 /* Pages of the log: copied back once the queue is empty above the first figure, and in any case above the second (64 MiB). */
 #define STORE_LOG_IDLE 2000
 #define STORE_LOG_MAX 16384
-/* The log is laid out once with that room, so that commits overwrite: a file that grows costs twice as much to sync. */
-#define STORE_LOG_BYTES ((STORE_LOG_IDLE + 200) * (4096 + 24))
 
 enum read_stmt {
         READ_LIVE_JOBS,
@@ -83,8 +81,6 @@ int place_own(struct store *s, const struct store_options *o, struct pd_error *e
 /* ballast.c: true = the room is held. Drop: frees it, false when there was none. */
 bool ballast_hold(const char *path, uint64_t bytes);
 bool ballast_drop(const char *path);
-/* log.c: before any connection is open. For speed only: without room for it there is none. */
-void log_lay_out(const char *database);
 /* writer.c */
 int writer_start(struct store *s, sd_event *loop, struct pd_error *err);
 void writer_stop(struct store *s); /* writes what is queued; calls what is over */
