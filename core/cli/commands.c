@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every command: its arguments, flags and help. Help, manual and completion are made from this table. */
+#include "cli/cli.h"
+
+#define JSON_FLAG                                                 \
+        {                                                         \
+                "--json", 0, NULL, "JSON on stdout; times in UTC" \
+        }
+#define RETRY_FLAG                                                                                       \
+        {                                                                                                \
+                "--retry-for", 0, "DURATION", "how long to try again when portald does not answer (60s)" \
+        }
+#define JOB_TEXT "JOB is an id, a unique part of its beginning, or a name (then the newest job of yours with it)."
+#define ALL SIZE_MAX
+
+const struct cli_command cli_commands[] = {
+        { .name = "run",
+                .args = "[--] CMD...",
+                .summary = "Run a command as a job",
+                .takes_spec = true,
+                .max_args = ALL,
+                .run = cmd_run,
+                .text = "Shows what would happen (offer, price, worst case, which capture applies, what a notice, "
+                        "idle, budget and ttl will do) and asks, "
+                        "unless -y is given. Without -d it follows the job: its output goes to stdout byte for byte, "
+                        "its states to stderr, and the "
+                        "exit code is the job's. A portal.yaml in the current directory is used and said so; flags go "
+                        "before it.",
+                .flags = { { "--file", 'f', "FILE", "a portal.yaml to begin with (./" CLI_FILE " where there is one)" },
+                        { "--env-file", 0, "FILE",
+                                "environment variables, NAME=VALUE lines; a NAME alone is taken from the environment" },
+                        { "--detach", 'd', NULL, "do not follow: print the job's id" },
+                        { "--yes", 'y', NULL, "do not ask" },
+                        { "--dry-run", 0, NULL, "only show the plan: nothing is submitted" },
+                        { "--json", 0, NULL, "JSON on stdout; with -d or --dry-run" }, RETRY_FLAG } },
+        { .name = "ps",
+                .args = "",
+                .summary = "List jobs",
+                .run = cmd_ps,
+                .flags = { { "--all", 'a', NULL, "ended ones too" },
+                        { "--watch", 'w', NULL, "stay, and show each change" },
+                        { "--user", 0, "*", "* = every user's (administrators)" },
+                        { "--limit", 0, "N", "at most N jobs (1000)" }, JSON_FLAG } },
+        { .name = "show",
+                .args = "JOB",
+                .summary = "Everything about one job",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_show,
+                .text = JOB_TEXT,
+                .flags = { JSON_FLAG } },
+        { .name = "logs",
+                .args = "JOB",
+                .summary = "A job's output",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_logs,
+                .text = "Bytes as the job wrote them, stdout and stderr in one. -f stays until the job is over or "
+                        "suspended; Ctrl-C leaves it running.",
+                .flags = { { "--follow", 'f', NULL, "stay for more" },
+                        { "--since", 0, "TIME", "only lines since then: 10m (ago), or 2026-11-30T20:00:00Z" },
+                        { "--tail", 0, "N", "only the last N lines" },
+                        { "--events", 0, NULL, "the job's history instead of its output" },
+                        { "--json", 0, NULL, "with --events: JSON on stdout" }, RETRY_FLAG } },
+        { .name = "explain",
+                .args = "JOB",
+                .summary = "Why a job is where it is: each decision with its evidence",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_explain,
+                .flags = { { "--at", 0, "TIME", "as it was known then: 10m (ago), or 2026-11-30T20:00:00Z" },
+                        JSON_FLAG } },
+        { .name = "precheck",
+                .args = "JOB",
+                .summary = "Could a checkpoint carry the job now? Changes nothing",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_precheck,
+                .text = "Exit code 2 when not: each value that cannot be carried is listed with its path, type, reason "
+                        "and fix.",
+                .flags = { JSON_FLAG } },
+        { .name = "suspend",
+                .args = "JOB...",
+                .summary = "Save a job's state and free its machine",
+                .min_args = 1,
+                .max_args = ALL,
+                .run = cmd_suspend,
+                .text = "Waits until it is saved. When values cannot be carried they are listed, the job runs on, and "
+                        "the exit code is 2.",
+                .flags = { { "--no-wait", 0, NULL, "only ask for it" }, JSON_FLAG } },
+        { .name = "resume",
+                .args = "JOB...",
+                .summary = "Continue suspended jobs",
+                .min_args = 1,
+                .max_args = ALL,
+                .run = cmd_resume,
+                .flags = { { "--fresh", 0, NULL, "start the command anew, without the checkpoint" }, JSON_FLAG } },
+        { .name = "stop",
+                .args = "JOB...",
+                .summary = "End jobs; twice is no error",
+                .min_args = 1,
+                .max_args = ALL,
+                .run = cmd_stop,
+                .flags = { { "--force", 0, NULL, "kill at once, without the grace" }, JSON_FLAG } },
+        { .name = "machines",
+                .args = "",
+                .summary = "The machines at hand",
+                .run = cmd_machines,
+                .flags = { JSON_FLAG } },
+        { .name = "notice",
+                .args = "MACHINE",
+                .summary = "Vacate a machine, as a spot notice would (administrators)",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_notice,
+                .flags = { { "--in", 0, "DURATION", "the time that its jobs have: 2m" }, JSON_FLAG } },
+        { .name = "offers",
+                .args = "",
+                .summary = "Kinds of machine, their places and prices",
+                .run = cmd_offers,
+                .flags = { JSON_FLAG } },
+        { .name = "plugins",
+                .args = "[check FILE...]",
+                .summary = "The plugins in use, or a check of a plugin file",
+                .max_args = ALL,
+                .run = cmd_plugins,
+                .text = "check looks at the file as the daemon would, in a process of its own, and calls nothing of "
+                        "it.",
+                .flags = { JSON_FLAG } },
+        { .name = "check",
+                .args = "",
+                .summary = "Look at everything that a job needs, line by line, with the fix",
+                .run = cmd_check,
+                .text = "Exit code 1 when a line fails, 5 when portald does not answer.",
+                .flags = { JSON_FLAG } },
+        { .name = "init", .args = "", .summary = "Write a commented portal.yaml into this directory", .run = cmd_init },
+        { .name = "reload",
+                .args = "",
+                .summary = "Let portald read its config again (administrators)",
+                .run = cmd_reload },
+        { .name = "version",
+                .args = "",
+                .summary = "The version of this program and of portald",
+                .run = cmd_version,
+                .flags = { JSON_FLAG } },
+        { .name = "help",
+                .args = "[COMMAND]",
+                .summary = "Help on a command",
+                .max_args = 1,
+                .run = cmd_help,
+                .flags = { { "--man", 0, NULL, "the whole manual page, as roff" },
+                        { "--commands", 0, NULL, "the names alone, for shells" },
+                        { "--flags", 0, NULL, "the flags of COMMAND alone, for shells" } } },
+};
+const size_t cli_commands_n = ARRAY_LEN(cli_commands);
+
+const struct cli_command *cli_command_find(const char *name)
+{
+        for (size_t i = 0; i < cli_commands_n; i++)
+                if (streq(cli_commands[i].name, name))
+                        return &cli_commands[i];
+        return NULL;
+}

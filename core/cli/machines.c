@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* portal machines, portal offers, portal notice. */
+#include "cli/cli.h"
+
+#include <inttypes.h>
+
+static void add_machine(struct table *t, const json_t *m)
+{
+        char stop[QUANTITY_MAX], notice[QUANTITY_MAX], rate[QUANTITY_MAX], jobs[24], why[600] = "";
+        const json_t *note;
+        size_t i;
+
+        (void)str_format(jobs, sizeof jobs, "%zu", json_array_size(json_object_get(m, "jobs")));
+        (void)str_format(why, sizeof why, "%s", js_str(m, "why", ""));
+        json_array_foreach (json_object_get(json_object_get(m, "caps"), "notes"), i, note) {
+                size_t used = strlen(why);
+
+                (void)str_format(why + used, sizeof why - used, "%s%s", used ? "; " : "",
+                        json_is_string(note) ? json_string_value(note) : "");
+        }
+        {
+                const char *state = js_str(m, "state", "?");
+                const char *cells[] = { js_str(m, "id", "?"), js_str(m, "offer", "?"), state, js_str(m, "stream", "?"),
+                        jobs, price(json_object_get(m, "price"), rate), when(js_int(m, "stop_sure_wall_us", 0), stop),
+                        when(js_int(m, "notice_wall_us", 0), notice), why };
+
+                table_row(t, cells, 3, streq(js_str(m, "stream", ""), "up") ? COLOUR_GOOD : COLOUR_BAD);
+        }
+}
+
+static int print_machines(struct cli *c, const json_t *answer)
+{
+        static const struct table_column columns[] = { { "ID", false, false }, { "OFFER", false, false },
+                { "STATE", false, false }, { "STREAM", false, false }, { "JOBS", true, false },
+                { "PRICE", true, false }, { "HARD STOP", false, false }, { "NOTICE", false, false },
+                { "WHY", false, true } };
+        const json_t *m;
+        struct table *t;
+        size_t i;
+
+        if (json_array_size(json_object_get(answer, "machines")) == 0) {
+                say(c, "no machines; `portal check` says what is missing, `portal offers` what could be used");
+                return CLI_OK;
+        }
+        t = table_new(c, columns, ARRAY_LEN(columns));
+        json_array_foreach (json_object_get(answer, "machines"), i, m)
+                add_machine(t, m);
+        return table_print(t);
+}
+
+static void add_offer(struct table *t, const json_t *o)
+{
+        char rate[QUANTITY_MAX], cpu[QUANTITY_MAX], memory[QUANTITY_MAX], gpus[120], notice[QUANTITY_MAX];
+        int64_t notice_us = js_int(o, "notice_us", 0);
+        bool usable = js_bool(o, "usable", false);
+        const char *cells[8];
+
+        if (js_int(o, "gpus", 0) > 0)
+                (void)str_format(gpus, sizeof gpus, "%" PRId64 " %s", js_int(o, "gpus", 0), js_str(o, "gpu_model", ""));
+        else
+                (void)str_format(gpus, sizeof gpus, "-");
+        cells[0] = js_str(o, "name", "?");
+        cells[1] = price(json_object_get(o, "price"), rate);
+        cells[2] = cpu_format((int32_t)js_int(o, "cpu_milli", 0), cpu);
+        cells[3] = size_format((uint64_t)js_int(o, "memory_bytes", 0), memory);
+        cells[4] = gpus;
+        cells[5] = notice_us > 0 ? duration_format(notice_us, notice) : "-";
+        cells[6] = usable ? "yes" : "no";
+        cells[7] = js_str(o, "why", "");
+        table_row(t, cells, 6, usable ? COLOUR_GOOD : COLOUR_BAD);
+}
+
+static int print_offers(struct cli *c, const json_t *answer)
+{
+        static const struct table_column columns[] = { { "OFFER", false, false }, { "PRICE", true, false },
+                { "CORES", true, false }, { "MEMORY", true, false }, { "GPUS", false, false },
+                { "NOTICE", true, false }, { "USABLE", false, false }, { "WHY", false, true } };
+        const json_t *o;
+        struct table *t;
+        size_t i;
+
+        if (json_array_size(json_object_get(answer, "offers")) == 0) {
+                say(c, "no offers: name a connection in portald.conf, then `portal reload`");
+                return CLI_OK;
+        }
+        t = table_new(c, columns, ARRAY_LEN(columns));
+        json_array_foreach (json_object_get(answer, "offers"), i, o)
+                add_offer(t, o);
+        return table_print(t);
+}
+
+int cmd_machines(struct cli *c, const struct cli_line *line)
+{
+        struct http_reply reply = { 0 };
+        int code = CLI_OK;
+
+        if (ask(c, "GET", "/v1/machines", NULL, &reply, &code))
+                code = cli_has(line, "--json") ? print_json(reply.json) : print_machines(c, reply.json);
+        http_reply_clear(&reply);
+        return code;
+}
+
+int cmd_offers(struct cli *c, const struct cli_line *line)
+{
+        struct http_reply reply = { 0 };
+        int code = CLI_OK;
+
+        if (ask(c, "GET", "/v1/offers", NULL, &reply, &code))
+                code = cli_has(line, "--json") ? print_json(reply.json) : print_offers(c, reply.json);
+        http_reply_clear(&reply);
+        return code;
+}
+
+int cmd_notice(struct cli *c, const struct cli_line *line)
+{
+        const char *in = cli_value(line, "--in");
+        struct http_reply reply = { 0 };
+        js_owned *body = NULL;
+        struct pd_error err;
+        char path[320], at[QUANTITY_MAX];
+        int64_t us;
+        int code = CLI_OK;
+
+        if (!in) {
+                say(c, "--in is missing: write portal notice %s --in 2m, the time that its jobs have to be saved",
+                        line->args[0]);
+                return CLI_REFUSED;
+        }
+        if (duration_parse(in, &us, &err) < 0) {
+                say(c, "--in %s", err.text);
+                return CLI_REFUSED;
+        }
+        if (!job_path(path, sizeof path, line->args[0], "notice"))
+                return CLI_NOT_FOUND;
+        body = json_pack("{s:s}", "in", in);
+        if (ask(c, "POST", path, body, &reply, &code)) {
+                if (cli_has(line, "--json"))
+                        code = print_json(reply.json);
+                else
+                        (void)printf("%s is vacated by %s; its jobs are saved and suspended\n",
+                                js_str(reply.json, "id", line->args[0]),
+                                when(js_int(reply.json, "notice_wall_us", 0), at));
+        }
+        http_reply_clear(&reply);
+        return code;
+}
