@@ -50,7 +50,7 @@ const struct spec_field spec_fields[] = {
                 .fallback = "1",
                 MEMBER(cpu_milli),
                 .min = 10,
-                .max = 1024 * 1000,
+                .max = INT64_C(1024) * 1000,
                 .help = "CPU cores: 2, 0.5 or 500m." },
         { .name = "memory",
                 .type = SPEC_SIZE,

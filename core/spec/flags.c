@@ -60,7 +60,7 @@ static int add_pair(json_t *object, const char *at, const char *text, struct pd_
 {
         const char *equals = strchr(text, '=');
         char name[VARIABLE_NAME_MAX], shown[SHOWN_MAX];
-        json_t *v;
+        json_t *v = NULL;
         int r;
 
         if (!equals)
@@ -129,7 +129,7 @@ static int set_capture(json_t *raw, const struct spec_field *f, const char *valu
 static int add_mount(json_t *raw, const struct spec_field *f, const char *value, struct pd_error *err)
 {
         js_owned *alone = json_pack("[s]", value);
-        json_t *list;
+        json_t *list = NULL;
         int r;
 
         if (!alone)
@@ -147,7 +147,7 @@ static int add_mount(json_t *raw, const struct spec_field *f, const char *value,
 static int add_named(json_t *raw, const struct spec_field *f, const char *value, struct pd_error *err)
 {
         js_owned *alone = json_object();
-        json_t *object;
+        json_t *object = NULL;
         int r;
 
         if (!alone)
@@ -188,7 +188,7 @@ static int take_line(const struct env_file *e, const char *line, size_t number, 
 {
         char at[96];
         const char *value;
-        json_t *v;
+        json_t *v = NULL;
         int r;
 
         if (*line == '\0' || *line == '#')
@@ -215,7 +215,7 @@ static int take_lines(const struct env_file *e, const char *text, size_t n, stru
 
         for (size_t number = 1; s < end; number++) {
                 const char *newline = memchr(s, '\n', (size_t)(end - s)), *stop = newline ? newline : end;
-                pd_cleanup(freep) char *line = NULL;
+                char *line;
                 int r;
 
                 if (memchr(s, '\0', (size_t)(stop - s)))
@@ -226,6 +226,7 @@ static int take_lines(const struct env_file *e, const char *text, size_t n, stru
                 if (!line)
                         return out_of_memory(err);
                 r = take_line(e, line, number, err);
+                free(line);
                 if (r < 0)
                         return r;
                 s = stop + 1;
@@ -239,7 +240,7 @@ int spec_env_file_from(json_t *raw, const char *text, size_t n, const char *file
         const struct spec_field *f = spec_field_find("env");
         js_owned *read = json_object();
         const struct env_file e = { read, file, get, arg };
-        json_t *env;
+        json_t *env = NULL;
         int r;
 
         if (!read)

@@ -37,8 +37,8 @@ enum spec_type {
 struct spec_field {
         const char *name; /* in JSON and portal.yaml                          */
         enum spec_type type;
-        const char *flag;     /* "--memory", NULL = no flag of its own            */
         char letter;          /* 'e' for -e, 0 = none                             */
+        const char *flag;     /* "--memory", NULL = no flag of its own            */
         const char *metavar;  /* "SIZE"                                           */
         const char *fallback; /* default as text, NULL = none                     */
         const char *help;     /* one sentence                                     */
@@ -108,8 +108,8 @@ enum setting_level { SETTING_BUILT_IN, SETTING_SITE, SETTING_LIVE, SETTING_FILE,
 struct setting_row {
         const char *key; /* "idle.after"                                     */
         enum spec_type type;
-        const char *fallback; /* "30m"                                            */
         bool may_be_off;      /* "off" allowed                                    */
+        const char *fallback; /* "30m"                                            */
         const char *flag;     /* "--ttl", NULL = only --set                       */
         const char *help;
         int64_t min, max;    /* in the type's own unit; both 0 = no bound        */

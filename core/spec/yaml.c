@@ -179,7 +179,7 @@ static int read_sequence(struct reader *r, const char *path, int depth, json_t *
         if (!list)
                 return no_memory(r);
         for (;;) {
-                json_t *item;
+                json_t *item = NULL;
 
                 e = next(r);
                 if (e < 0)
@@ -221,7 +221,7 @@ static int read_member(struct reader *r, const char *path, int depth, json_t *ob
         pd_cleanup(freep) char *key = NULL;
         char place[PATH_MAX_YAML];
         yaml_mark_t at = r->event.start_mark;
-        json_t *item;
+        json_t *item = NULL;
         int e;
 
         e = read_key(r, object, &key);
@@ -338,7 +338,7 @@ int spec_from_yaml_places(
 {
         js_owned *places = ret_places ? json_object() : NULL;
         struct reader r = { .file = file, .places = places, .err = err };
-        json_t *object;
+        json_t *object = NULL;
         int e;
 
         if (n > FILE_MAX_YAML)
