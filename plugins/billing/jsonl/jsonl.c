@@ -63,7 +63,7 @@ static int append(struct jsonl *j, const char *line, size_t n, struct pd_error *
         if (done == (ssize_t)n && fdatasync(j->fd) == 0)
                 return 0;
         e = done < 0 || done == (ssize_t)n ? errno : ENOSPC;
-        (void)ftruncate(j->fd, before.st_size);
+        (void)!ftruncate(j->fd, before.st_size);
         return pd_fail(err, PD_E_IO, "%s: a record was not written: %s", j->path, strerror(e));
 }
 
