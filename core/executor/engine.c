@@ -141,7 +141,7 @@ int engine_start(struct engine *e, struct pd_error *err)
         jobs_arm(e);
         leases_review(e);
         place_soon(e);
-        e->env->ops->timer_set(e->prune_timer, now_boot(e) + USEC_PER_MIN);
+        e->env->ops->timer_set(e->prune_timer, now_boot(e) + 5 * USEC_PER_SEC);
         return 0;
 }
 
