@@ -125,16 +125,16 @@ static void test_length(struct suite *s)
 
 static void test_stat_list(struct suite *s)
 {
-        static const char *const all[] = { "l/b", "l/a", "l/a.b", "l/a/c", "l/ab", "l/a-b", "l/Z", "l/a/b/c/d/e" };
+        static const char *const all[] = { "l/b", "l/a.b", "l/a/c", "l/ab", "l/a-b", "l/Z", "l/a/b/c/d/e" };
         struct reply r = { 0 };
         char got[4096];
 
         for (size_t i = 0; i < ARRAY_LEN(all); i++)
                 if (put(s, &r, all[i], all[i], strlen(all[i])) < 0)
                         tap_note("%s: %s", all[i], r.err.text);
-        tap_str(names(s, "l/", got, sizeof got), "l/Z,l/a,l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab,l/b",
-                "list() is in byte order, whole, and a name may go on where another ends");
-        tap_str(names(s, "l/a", got, sizeof got), "l/a,l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab", "a prefix may end inside a part");
+        tap_str(names(s, "l/", got, sizeof got), "l/Z,l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab,l/b",
+                "list() is whole, and in byte order of the whole names");
+        tap_str(names(s, "l/a", got, sizeof got), "l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab", "a prefix may end inside a part");
         tap_str(names(s, "l/a/", got, sizeof got), "l/a/b/c/d/e,l/a/c", "... or at one's end");
         tap_str(names(s, "no/such", got, sizeof got), "", "a prefix of nothing lists nothing");
         tap_ok(strstr(names(s, "", got, sizeof got), "dir/large.bin") != NULL, "%s: the empty prefix lists everything", s->how);
@@ -166,16 +166,37 @@ static void test_remove(struct suite *s)
         struct reply r = { 0 };
         char got[4096];
 
-        (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "l/a"), NULL);
+        (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "l/a/c"), NULL);
         suite_is(s, &r, PD_OK, "remove()");
-        tap_str(names(s, "l/a", got, sizeof got), "l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab", "only that one is gone");
-        (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "l/a"), NULL);
+        tap_str(names(s, "l/a", got, sizeof got), "l/a-b,l/a.b,l/a/b/c/d/e,l/ab", "only that one is gone");
+        (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "l/a/c"), NULL);
         suite_is(s, &r, PD_OK, "gone already is 0");
         (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "never/there"), NULL);
         suite_is(s, &r, PD_OK, "never there is 0");
         (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "l/a/b/c/d/e"), NULL);
         (void)put(s, &r, "l/a/b", "x", 1);
         tap_ok(r.rc == 0 && holds(s, "l/a/b", "x", 1), "%s: a name can be used where a longer one was removed", s->how);
+        reply_clear(&r);
+}
+
+/* "a" and "a/b": on a file system one of them would be a folder. */
+static void test_continued(struct suite *s)
+{
+        struct reply r = { 0 };
+        bool both;
+
+        (void)put(s, &r, "c/x", "short", 5);
+        (void)put(s, &r, "c/x/y", "long", 4);
+        both = r.rc == 0;
+        tap_ok(both ? holds(s, "c/x/y", "long", 4) : r.rc == -PD_E_INVALID, "%s: a name that goes on where another ends is kept, or refused as INVALID", s->how);
+        tap_ok(holds(s, "c/x", "short", 5), "%s: ... and the other one is as it was", s->how);
+        (void)put(s, &r, "d/x/y", "long", 4);
+        (void)put(s, &r, "d/x", "short", 5);
+        tap_ok((r.rc == 0 ? holds(s, "d/x", "short", 5) : r.rc == -PD_E_INVALID) && holds(s, "d/x/y", "long", 4), "%s: the same the other way round", s->how);
+        (void)suite_call(s, &r, "stat", json_pack("{s:s}", "name", "c/x/never"), NULL);
+        suite_is(s, &r, PD_E_NOT_FOUND, "stat() below an object is NOT_FOUND");
+        (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "c/x/never"), NULL);
+        suite_is(s, &r, PD_OK, "remove() below an object is 0: it is not there");
         reply_clear(&r);
 }
 
@@ -207,7 +228,7 @@ static void test_names(struct suite *s)
         tap_ok(r.rc == 0 && holds(s, long_name, "long", 4), "%s: a name of 512 bytes is fine", s->how);
         memset(long_name, 'n', 512);
         (void)put(s, &r, long_name, "long", 4);
-        tap_ok(r.rc == 0 && holds(s, long_name, "long", 4), "%s: ... also when it is all one part", s->how);
+        tap_ok(r.rc == 0 ? holds(s, long_name, "long", 4) : r.rc == -PD_E_INVALID, "%s: ... and all in one part too, or refused as INVALID", s->how);
         (void)put(s, &r, "...", "dots", 4);
         tap_ok(r.rc == 0 ? holds(s, "...", "dots", 4) : r.rc == -PD_E_INVALID, "%s: three dots are a name, or refused as dot-only", s->how);
         (void)put(s, &r, ".hidden/..x", "h", 1);
@@ -246,6 +267,7 @@ static void run(struct suite *s)
         test_stat_list(s);
         test_many(s);
         test_remove(s);
+        test_continued(s);
         test_names(s);
         test_second(s);
         reply_clear(&r);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A vault stores opaque objects by name. It knows nothing of checkpoints.
  *
- * Names are 1-512 bytes of [A-Za-z0-9._/-], no empty or dot-only part. An object is whole or absent: a reader never sees half
+ * Names are 1-512 bytes of [A-Za-z0-9._/-], no empty or dot-only part. A vault may refuse two kinds of them with -PD_E_INVALID, as a
+ * file system would: a part above 255 bytes, and a name that goes on where another object's ends ("a/b" beside "a"). An object is whole or absent: a reader never sees half
  * of one, and a put that returned 0 survives the loss of power. */
 #ifndef PORTALD_VAULT_H
 #define PORTALD_VAULT_H
