@@ -96,20 +96,18 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
                 place_waiting(e, j, text, sizeof text);
                 set_text(o, "waiting", text);
         }
-        if (en && en->live)
+        if (en && en->live && en->job.generation == j->generation && job_state_placed((enum job_state)j->state))
                 render_live(o, en);
         return o;
 }
 
 json_t *render_job_by_id(struct engine *e, struct id id, struct pd_error *err)
 {
-        const struct entry *en = jobs_find(e, id);
         js_owned *doc = NULL;
         struct job j;
 
-        if (en)
-                j = en->job;
-        else if (store_get_job(e->env->store, id, &j, err) < 0)
+        /* what is told is what is on disk, state and sentence together; the hot record may be a transaction ahead */
+        if (store_get_job(e->env->store, id, &j, err) < 0)
                 return NULL;
         if (store_get_doc(e->env->store, id, &doc, err) < 0)
                 return NULL;

@@ -249,13 +249,12 @@ static void on_runner(void *arg, const struct pd_error *err, const json_t *answe
         (void)items;
         if (body) {
                 (void)json_object_del(body, "ok");
-                if (t->hold)
-                        (void)json_object_update(body, t->hold);
         }
         ticket_reply_blob(t, err, body, blob, n);
 }
 
-static int ask_runner(struct engine *e, struct engine_ticket *t, const struct job *j, json_t *body, int64_t timeout_us, struct pd_error *err)
+static int ask_runner(struct engine *e, struct engine_ticket *t, const struct job *j, json_t *body, int64_t timeout_us, env_answer_fn done,
+        struct pd_error *err)
 {
         struct mach *m = machine_find(e, j->machine);
         js_owned *ask = body;
@@ -264,7 +263,43 @@ static int ask_runner(struct engine *e, struct engine_ticket *t, const struct jo
                 return pd_fail(err, PD_E_NOMEM, "no memory for the request");
         if (!m || !m->stream || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine cannot be reached: %s", m ? m->why : "it is gone");
-        return e->env->ops->stream_request(m->stream, j->generation, ask, timeout_us, on_runner, t, err);
+        return e->env->ops->stream_request(m->stream, j->generation, ask, timeout_us, done, t, err);
+}
+
+/* --- logs --- */
+#define LOG_NOT_YET_US (500 * USEC_PER_MSEC)
+
+static json_t *empty_log(bool eof)
+{
+        return json_pack("{s:i,s:i,s:i,s:b}", "offset", 0, "next", 0, "size", 0, "eof", eof);
+}
+
+static void log_not_yet(void *arg)
+{
+        ticket_reply(arg, NULL, empty_log(false));
+}
+
+/* A job that no runner has heard of yet has an empty log; who waits for more is not answered at once, so that nobody spins. */
+static void no_log_yet(struct engine *e, struct engine_ticket *t, bool eof, int64_t wait_us)
+{
+        struct pd_error err;
+
+        if (eof || wait_us <= 0 || e->env->ops->timer_new(e->env, &t->timer, log_not_yet, t, &err) < 0) {
+                ticket_reply(t, NULL, empty_log(eof));
+                return;
+        }
+        e->env->ops->timer_set(t->timer, now_boot(e) + (wait_us < LOG_NOT_YET_US ? wait_us : LOG_NOT_YET_US));
+}
+
+static void on_logs(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+{
+        struct engine_ticket *t = arg;
+        const struct entry *en = jobs_find(t->engine, t->job);
+
+        if (err && err->code == PD_E_NOT_FOUND && !t->engine->stopping && en && en->job.state != JOB_ENDED)
+                no_log_yet(t->engine, t, false, js_int(t->hold, "wait_us", 0));
+        else
+                on_runner(arg, err, answer, items, blob, n);
 }
 
 static void verb_logs(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
@@ -279,8 +314,8 @@ static void verb_logs(struct engine *e, struct engine_ticket *t, const struct en
                 ticket_fail(t, &err);
                 return;
         }
-        if (id_is_null(j.machine)) { /* never placed: an empty log that is not over yet, unless the job is */
-                ticket_reply(t, NULL, json_pack("{s:i,s:i,s:i,s:b}", "offset", 0, "next", 0, "size", 0, "eof", j.state == JOB_ENDED));
+        if (id_is_null(j.machine)) { /* never placed */
+                no_log_yet(e, t, j.state == JOB_ENDED, wait);
                 return;
         }
         body = json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", "logs", "job", id_format(ID_JOB, j.id, id), "offset", (json_int_t)js_int(rq->args, "offset", 0), "max",
@@ -288,7 +323,8 @@ static void verb_logs(struct engine *e, struct engine_ticket *t, const struct en
         for (const char *const *k = (const char *const[]){ "tail", "since_wall_us", NULL }; *k; k++)
                 if (json_object_get(rq->args, *k))
                         (void)json_object_set(body, *k, json_object_get(rq->args, *k));
-        if (ask_runner(e, t, &j, body, REQUEST_TIMEOUT_US + wait, &err) < 0)
+        t->hold = json_pack("{s:I}", "wait_us", (json_int_t)wait);
+        if (ask_runner(e, t, &j, body, REQUEST_TIMEOUT_US + wait, on_logs, &err) < 0)
                 ticket_fail(t, &err);
 }
 
@@ -307,7 +343,7 @@ static void verb_precheck(struct engine *e, struct engine_ticket *t, const struc
                 ticket_fail(t, &err);
                 return;
         }
-        if (ask_runner(e, t, &j, json_pack("{s:s,s:s}", "op", "precheck", "job", id_format(ID_JOB, j.id, id)), 2 * REQUEST_TIMEOUT_US, &err) < 0)
+        if (ask_runner(e, t, &j, json_pack("{s:s,s:s}", "op", "precheck", "job", id_format(ID_JOB, j.id, id)), 2 * REQUEST_TIMEOUT_US, on_runner, &err) < 0)
                 ticket_fail(t, &err);
 }
 

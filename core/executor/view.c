@@ -98,16 +98,15 @@ struct list_arg {
 static int list_one(void *arg, const struct job *j, const json_t *doc)
 {
         struct list_arg *l = arg;
-        const struct entry *en = jobs_find(l->e, j->id);
 
         l->last = j->id;
-        return json_array_append_new(l->jobs, render_job(l->e, en ? &en->job : j, doc)) < 0 ? -(int)PD_E_NOMEM : 0;
+        return json_array_append_new(l->jobs, render_job(l->e, j, doc)) < 0 ? -(int)PD_E_NOMEM : 0;
 }
 
 void request_list(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
         bool everyone = t->actor.admin && streq(js_str(rq->args, "user", t->actor.admin ? "*" : ""), "*");
-        struct store_filter f = { .uid = t->actor.uid, .only_uid = !everyone, .ended_too = js_int(rq->args, "all", 0) != 0,
+        struct store_filter f = { .uid = t->actor.uid, .only_uid = !everyone, .ended_too = js_bool(rq->args, "all", false) || js_int(rq->args, "all", 0) != 0,
                 .name = js_str(rq->args, "name", NULL) };
         struct list_arg l = { .e = e, .jobs = json_array() };
         int64_t limit = js_int(rq->args, "limit", 200);
@@ -153,6 +152,11 @@ void request_show(struct engine *e, struct engine_ticket *t, const struct engine
         if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 ||
                 job_load_spec(e, t->job, NULL, &set, &doc, &origins, &err) < 0 || store_history(e->env->store, t->job, &history, &err) < 0 ||
                 store_checkpoints(e->env->store, t->job, checkpoint_one, checkpoints, &err) < 0) {
+                json_decref(checkpoints);
+                ticket_fail(t, &err);
+                return;
+        }
+        if (store_get_job(e->env->store, t->job, &j, &err) < 0) {
                 json_decref(checkpoints);
                 ticket_fail(t, &err);
                 return;
