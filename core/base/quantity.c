@@ -152,8 +152,7 @@ static const char *list_units(const struct unit *units, char *buf, size_t n)
 }
 
 /* Takes the unit at *at: a run of letters, or "%". */
-static int take_unit(
-        const char **at, const char *text, const struct kind *k, const struct unit **ret, struct pd_error *err)
+static int take_unit(const char **at, const char *text, const struct kind *k, struct unit *ret, struct pd_error *err)
 {
         const char *s = *at + (**at == ' '), *end = s;
         char list[80];
@@ -163,7 +162,7 @@ static int take_unit(
         for (const struct unit *u = k->units; u->name; u++) {
                 if (strlen(u->name) == (size_t)(end - s) && strncmp(u->name, s, (size_t)(end - s)) == 0) {
                         *at = end;
-                        *ret = u;
+                        *ret = *u;
                         return 0;
                 }
         }
@@ -176,10 +175,10 @@ static int take_unit(
 /* One number and one unit, nothing behind. */
 static int parse_single(const char *text, const struct kind *k, wide max, wide *ret, struct pd_error *err)
 {
-        const struct unit *unit;
-        struct decimal d;
+        struct unit unit = { 0 };
+        struct decimal d = { 0 };
         const char *s = text;
-        wide v;
+        wide v = 0;
         int r;
 
         r = take_number(&s, text, k, &d, err);
@@ -191,7 +190,7 @@ static int parse_single(const char *text, const struct kind *k, wide max, wide *
         if (*s)
                 return refuse(err, text, "has \"%.12s\" behind the unit: write only %s, for example %s", s, k->what,
                         k->example);
-        if (!scaled(d, unit->factor, &v))
+        if (!scaled(d, unit.factor, &v))
                 return too_fine(text, k, err);
         if (v > max)
                 return refuse(err, text, "is too large: %s like %s is meant here", k->what, k->example);
@@ -202,13 +201,13 @@ static int parse_single(const char *text, const struct kind *k, wide max, wide *
 int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err)
 {
         const struct kind *k = &duration_kind;
-        const struct unit *unit, *before = NULL;
+        struct unit unit = { 0 }, before = { 0 };
         const char *s = text;
         wide sum = 0;
 
         do {
-                struct decimal d;
-                wide v;
+                struct decimal d = { 0 };
+                wide v = 0;
                 int r;
 
                 r = take_number(&s, text, k, &d, err);
@@ -217,11 +216,11 @@ int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err)
                 r = take_unit(&s, text, k, &unit, err);
                 if (r < 0)
                         return r;
-                if (before && unit->factor >= before->factor)
+                if (before.name && unit.factor >= before.factor)
                         return refuse(err, text,
-                                "has \"%s\" behind \"%s\": write the larger unit first, for example 1h30m", unit->name,
-                                before->name);
-                if (!scaled(d, unit->factor, &v))
+                                "has \"%s\" behind \"%s\": write the larger unit first, for example 1h30m", unit.name,
+                                before.name);
+                if (!scaled(d, unit.factor, &v))
                         return too_fine(text, k, err);
                 if (v > INT64_MAX || sum + v > INT64_MAX)
                         return refuse(err, text, "is too long: the longest duration is 15250284w");
@@ -235,7 +234,7 @@ int duration_parse(const char *text, int64_t *ret_us, struct pd_error *err)
 
 int size_parse(const char *text, uint64_t *ret_bytes, struct pd_error *err)
 {
-        wide v;
+        wide v = 0;
         int r = parse_single(text, &size_kind, UINT64_MAX, &v, err);
 
         if (r < 0)
@@ -246,7 +245,7 @@ int size_parse(const char *text, uint64_t *ret_bytes, struct pd_error *err)
 
 int cpu_parse(const char *text, int32_t *ret_milli, struct pd_error *err)
 {
-        wide v;
+        wide v = 0;
         int r = parse_single(text, &cpu_kind, INT32_MAX, &v, err);
 
         if (r < 0)
@@ -259,7 +258,7 @@ int cpu_parse(const char *text, int32_t *ret_milli, struct pd_error *err)
 
 int percent_parse(const char *text, int32_t *ret_hundredths, struct pd_error *err)
 {
-        wide v;
+        wide v = 0;
         int r = parse_single(text, &percent_kind, INT64_MAX, &v, err);
 
         if (r < 0)
@@ -292,9 +291,9 @@ static int parse_money(const char *text, const struct kind *k, const char *end, 
 {
         const char *s = text;
         struct money m = { 0 };
-        struct decimal d;
+        struct decimal d = { 0 };
         bool in_front;
-        wide v;
+        wide v = 0;
         int r;
 
         in_front = take_currency(&s, m.currency);
@@ -338,8 +337,8 @@ int rate_parse(const char *text, struct money *ret_hour, struct pd_error *err)
 
 int64_t money_cost(int64_t price_nano_hour, int64_t cumulative_us)
 {
-        wide product = (wide)price_nano_hour * cumulative_us;
-        wide cost = (product + USEC_PER_HOUR - 1) / USEC_PER_HOUR;
+        static const wide hour = (wide)60 * 60 * 1000000;
+        wide cost = ((wide)price_nano_hour * cumulative_us + hour - 1) / hour;
 
         return cost > INT64_MAX ? INT64_MAX : (int64_t)cost;
 }

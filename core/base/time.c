@@ -147,6 +147,6 @@ int time_parse_utc(const char *text, int64_t *ret_wall_us, struct pd_error *err)
         if (f[1] < 1 || f[1] > 12 || f[2] < 1 || !valid_day(c) || f[3] > 23 || f[4] > 59 || f[5] > 59)
                 return pd_fail(err, PD_E_INVALID,
                         "\"%.40s\" is no day and time of the calendar: write it like " TIME_EXAMPLE, text);
-        *ret_wall_us = (days_of(c) * 86400 + f[3] * 3600 + f[4] * 60 + f[5]) * USEC_PER_SEC + us;
+        *ret_wall_us = (days_of(c) * 86400 + (int64_t)f[3] * 3600 + (int64_t)f[4] * 60 + f[5]) * USEC_PER_SEC + us;
         return 0;
 }

@@ -162,7 +162,7 @@ int files_secret(const char *text, char **ret, struct pd_error *err)
         const char *dir = getenv("CREDENTIALS_DIRECTORY"), *name = text + strlen(CREDENTIAL);
         pd_cleanup(freep) char *path = NULL, *secret = NULL;
         pd_cleanup(closep) int fd = -1;
-        size_t n;
+        size_t n = 0;
         int r;
 
         if (!str_starts(text, CREDENTIAL)) {

@@ -174,10 +174,8 @@ static void take_block(struct load *l, const config_setting_t *group, enum schem
                 (void)str_format(key, sizeof key, "%s.%s", prefix, config_setting_name(s));
                 if (!row)
                         unknown_key(l, s, block, key);
-                else if (row->type != SCHEMA_OPTIONS && row->type != SCHEMA_GROUP)
-                        take_value(l, s, key, row);
-                else if (!config_setting_is_group(s))
-                        take_value(l, s, key, row); /* tells what is wanted */
+                else if ((row->type != SCHEMA_OPTIONS && row->type != SCHEMA_GROUP) || !config_setting_is_group(s))
+                        take_value(l, s, key, row); /* of a block that is none: tells what is wanted */
                 else if (row->type == SCHEMA_OPTIONS)
                         take_options(l, s, key, row);
                 else

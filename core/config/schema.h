@@ -41,8 +41,8 @@ enum schema_block { /* what a row stands in */
 
 struct schema_row {
         enum schema_block block;
-        const char *key;
         enum schema_type type;
+        const char *key;
         size_t offset;         /* of the member in the block's struct                                     */
         const char *fallback;  /* the default as written in a file; NULL = none, or as `otherwise` says   */
         const char *otherwise; /* what holds without it, where that is no constant                        */

@@ -306,7 +306,7 @@ static int choice_value(const struct schema_row *row, const char *s)
 {
         int i = choice_index(row->choices, s);
 
-        return streq(row->key, "log_level") ? log_levels[i] : i;
+        return i >= 0 && streq(row->key, "log_level") ? log_levels[i] : i;
 }
 
 bool value_store(const struct schema_row *row, const json_t *v, void *block, struct arena *a)

@@ -330,7 +330,7 @@ int conn_request(struct conn *c, uint64_t generation, const json_t *body, const 
         int r;
 
         r = pending_new(&p, c, body, timeout_us, err);
-        if (r < 0)
+        if (r < 0 || !p)
                 return r;
         r = send_frame(c, &f, fds, n_fds, err);
         if (r < 0)

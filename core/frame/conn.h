@@ -2,6 +2,7 @@
 /* A stream of frames on a descriptor in an sd-event loop: requests with deadlines, answers by request id, events.
  * Used by portald towards runners and plugin hosts, by the runner, and by the plugin host. Descriptors may ride along on unix
  * sockets (SCM_RIGHTS): at most 4 a frame, owned by the receiver's callback.
+ * (Between the two ends such a frame has the member "_fds": how many; callers never see it.)
  *
  * Promises: every request ends in exactly one callback (answer, deadline, lost stream); the send queue is bounded
  * (CONN_QUEUE_MAX bytes; above it -PD_E_FULL); nothing is called back from inside conn_request() or conn_send(). */

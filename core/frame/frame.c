@@ -76,7 +76,7 @@ int frame_reader_feed(struct frame_reader *r, const void *bytes, size_t n, struc
         if (r->broken)
                 return pd_fail(err, PD_E_CORRUPT, "this stream broke before: nothing more is read from it");
         if (n > FRAME_READER_MAX - (r->n - r->at))
-                return pd_fail(err, PD_E_FULL, "more than %u bytes lie unread", FRAME_READER_MAX);
+                return pd_fail(err, PD_E_FULL, "more than %zu bytes lie unread", FRAME_READER_MAX);
         if (r->at) {
                 memmove(r->buf, r->buf + r->at, r->n - r->at);
                 r->n -= r->at;

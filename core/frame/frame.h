@@ -53,7 +53,7 @@ struct frame_reader {
 };
 void frame_reader_clear(struct frame_reader *r);
 /* -PD_E_FULL when more than FRAME_READER_MAX bytes lie unread: take frames out in between. */
-#define FRAME_READER_MAX (2 * (FRAME_HEAD + FRAME_BODY_MAX))
+#define FRAME_READER_MAX (2 * ((size_t)FRAME_HEAD + FRAME_BODY_MAX))
 int frame_reader_feed(struct frame_reader *r, const void *bytes, size_t n, struct pd_error *err);
 /* 1: *ret holds the next frame (clear it); 0: more bytes needed; negative: broken. */
 int frame_reader_next(struct frame_reader *r, struct frame *ret, struct pd_error *err);

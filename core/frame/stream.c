@@ -165,12 +165,12 @@ static ssize_t send_some(struct stream *s, struct stream_out *o)
         if (!s->socket)
                 return write(s->fd, iov.iov_base, iov.iov_len);
         if (o->n_fds) {
+                control.align.cmsg_level = SOL_SOCKET;
+                control.align.cmsg_type = SCM_RIGHTS;
+                control.align.cmsg_len = CMSG_LEN(sizeof(int) * o->n_fds);
+                memcpy(CMSG_DATA(&control.align), o->fds, sizeof(int) * o->n_fds);
                 m.msg_control = control.buf;
                 m.msg_controllen = CMSG_SPACE(sizeof(int) * o->n_fds);
-                CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
-                CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-                CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int) * o->n_fds);
-                memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), o->fds, sizeof(int) * o->n_fds);
         }
         return sendmsg(s->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
