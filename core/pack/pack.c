@@ -238,6 +238,7 @@ static int open_out(struct packer *k, const char *to, struct pd_error *err)
         if (k->fd < 0)
                 return pd_fail(err, PD_E_IO, "cannot make %s: %m", to);
         if (archive_write_set_format_pax(k->a) != ARCHIVE_OK || archive_write_add_filter_zstd(k->a) != ARCHIVE_OK ||
+                archive_write_set_bytes_in_last_block(k->a, 1) != ARCHIVE_OK ||
                 archive_write_open(k->a, k, NULL, on_write, NULL) != ARCHIVE_OK)
                 return pd_fail(err, PD_E_IO, "cannot begin %s: %.120s", to, archive_error_string(k->a));
         return 0;

@@ -109,11 +109,63 @@ void finish_clean(struct job *j)
         delete_record(j, unit);
 }
 
+/* A capture that cleans up after its job, and its process's last turn. */
+struct farewell {
+        struct host *host;
+        sd_event *loop;
+        sd_event_source *soon;
+};
+
+static int on_farewell_end(sd_event_source *s, uint64_t usec, void *arg)
+{
+        struct farewell *f = arg;
+
+        (void)s, (void)usec;
+        sd_event_source_disable_unref(f->soon);
+        (void)host_free(f->host);
+        free(f);
+        return 0;
+}
+
+static void on_destroyed(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+{
+        struct farewell *f = arg;
+
+        (void)ret, (void)items, (void)text;
+        if (err && err->code != PD_E_CANCELLED)
+                log_warning("a capture could not clean up: %s", err->text);
+        /* not from inside its own callback */
+        if (sd_event_add_time_relative(f->loop, &f->soon, CLOCK_BOOTTIME, 0, 0, on_farewell_end, f) < 0)
+                log_error("no memory: a plugin's process stays");
+}
+
 static void destroy_capture(struct job *j)
 {
-        /* its process ends with it; what prepare() made lies in the job's own directory */
-        j->capture = host_free(j->capture);
+        js_owned *about = capture_container(j);
+        struct farewell *f = calloc(1, sizeof *f);
+        struct pd_error err;
+
         j->vault = host_free(j->vault);
+        if (f && about && json_is_object(json_object_get(j->order, "capture")) && capture_open(j, "capture", &j->capture, &err) == 0) {
+                *f = (struct farewell){ .host = j->capture, .loop = j->r->loop };
+                if (host_call(f->host, "destroy", about, NULL, 0, NULL, GRACE_US, on_destroyed, f, &err) == 0) {
+                        j->capture = NULL;
+                        return;
+                }
+                log_warning("%s: %s", j->id, err.text);
+        }
+        free(f);
+        j->capture = host_free(j->capture);
+}
+
+/* When the container really ended, on boot time: the exit file's time, for the runner may have been away. */
+static void stop_clock(struct job *j)
+{
+        int64_t now = now_boot_us(), at = now - (now_wall_us() - js_int(j->exit, "wall_us", now_wall_us()));
+
+        if (!j->frozen_boot_us && at > j->started_boot_us + j->still_us && at < now)
+                j->frozen_boot_us = at;
+        j->ran_us = job_ran_us(j);
 }
 
 void finish_exited(struct job *j)
@@ -136,7 +188,7 @@ void finish_exited(struct job *j)
                 if (save_holds_end(j))
                         return;
         }
-        j->ran_us = job_ran_us(j);
+        stop_clock(j);
         if (!*j->cause)
                 job_set_cause(j, "exit");
         j->phase = PHASE_EXITED;

@@ -21,6 +21,8 @@
 #include "runner/runner.h"
 #include "runner/worker.h"
 
+#define LOCK_US (5 * USEC_PER_SEC)
+
 static const char help[] =
         "portal-runner - runs portald's jobs in containers on this machine\n"
         "\n"
@@ -176,7 +178,12 @@ static int lock_state(struct runner *r, int *ret_fd, struct pd_error *err)
 
         if (fd < 0)
                 return pd_fail(err, PD_E_IO, "cannot open %s: %m", str_or(path, "the lock"));
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        /* one that was just killed may need a moment to be gone */
+        for (int64_t until = now_boot_us() + LOCK_US; flock(fd, LOCK_EX | LOCK_NB) < 0;) {
+                if (errno == EWOULDBLOCK && now_boot_us() < until) {
+                        (void)usleep(20000);
+                        continue;
+                }
                 (void)close(fd);
                 return pd_fail(err, PD_E_BUSY, "another portal-runner uses %s", r->cfg.state_dir);
         }

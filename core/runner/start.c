@@ -237,7 +237,9 @@ static void judge_sync(struct start *s)
         }
         pid = js_int(o, "data", js_int(o, "pid", -1));
         if (pid <= 0) {
-                (void)pd_fail(&s->sync_error, PD_E_IO, "the container could not be created: %.180s", js_str(o, "message", "no reason given"));
+                const char *message = js_str(o, "message", "no reason given");
+
+                (void)pd_fail(&s->sync_error, PD_E_IO, "the container could not be created: %.*s", (int)strcspn(message, "\n"), message);
                 return;
         }
         if (!file || disk_read(file, 64, &text, NULL, &why) < 0) {

@@ -2,7 +2,7 @@
 # The real programs of BUILD_DIR on a state of their own, for the tests that need them (source it; needs root). No sleeps: waits poll a
 # condition, spaced by a read that nobody answers.
 #
-#   live_up DIR [CONFIG TEXT...]   makes DIR, its config and image, starts both programs; portal is a function that talks to them
+#   live_up DIR [CONFIG TEXT...]   makes DIR (not below /tmp: plugins are refused where others could swap them), its config and image, starts both programs; portal is a function that talks to them
 #   live_start NAME / live_kill NAME [SIGNAL]   portald or portal-runner; live_pid NAME
 #   live_down                      ends all that runs below DIR, unmounts, removes DIR
 #   until_true SECONDS COMMAND...  the command succeeds within that time
@@ -105,8 +105,7 @@ live_up()
         mkdir -p "$live_dir"/{state,state.id,run,runner,runner.run,images,plugins}
         mkfifo "$live_dir/never"
         cp "$BUILD_DIR"/plugins/*.so "$live_dir/plugins/"
-        "$SOURCE_DIR/tests/lib/make-image" --file "$SOURCE_DIR/contrib/python/portal.py:/usr/lib/python3/dist-packages/portal.py" \
-                "$live_dir/images/debian" || return 1
+        "$SOURCE_DIR/tests/lib/make-image" "$live_dir/images/debian" || return 1
         live_config "$@"
         live_start portal-runner
         until_true 30 test -S "$live_dir/runner.run/runner.sock" || return 1
