@@ -169,16 +169,16 @@ static int check_name(const struct vault *v, const char *name, struct pd_error *
         return pd_fail_subject(err, name);
 }
 
-/* The folder of an object, step by step, through no symbolic link. make: what lacks is made, and durable. */
-static int open_folder(const struct vault *v, const char *name, bool make, const char **ret_last)
+/* The folder of an object's path, step by step, through no symbolic link. make: what lacks is made, and durable. */
+static int open_folder(const struct vault *v, const char *path, bool make, const char **ret_last)
 {
         int at = openat(v->root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        char part[NAME_MAX_BYTES + 1];
+        char part[NAME_CHUNK + 4];
 
-        for (const char *slash; at >= 0 && (slash = strchr(name, '/')); name = slash + 1) {
+        for (const char *slash; at >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
                 int next;
 
-                (void)snprintf(part, sizeof part, "%.*s", (int)(slash - name), name);
+                (void)snprintf(part, sizeof part, "%.*s", (int)(slash - path), path);
                 if (make && mkdirat(at, part, 0700) == 0 && fsync(at) < 0)
                         return closep(&at), -1;
                 next = openat(at, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -191,22 +191,23 @@ static int open_folder(const struct vault *v, const char *name, bool make, const
                 closep(&at);
                 at = next;
         }
-        *ret_last = name;
+        *ret_last = path;
         return at;
 }
 
 /* A regular file, through no link, for reading. */
 static int open_object(const struct vault *v, const char *name, struct stat *ret)
 {
+        char path[NAME_PATH_MAX];
         const char *last = NULL;
-        pd_cleanup(closep) int dir = open_folder(v, name, false, &last);
-        int fd = dir < 0 ? -1 : openat(dir, last, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        pd_cleanup(closep) int dir = -1;
+        int fd;
 
-        if (fd < 0) {
-                if (errno == ENOTDIR)
-                        errno = ENOENT; /* "a/b" where "a" is an object: there is no such object */
+        name_to_path(name, path);
+        dir = open_folder(v, path, false, &last);
+        fd = dir < 0 ? -1 : openat(dir, last, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0)
                 return -1;
-        }
         if (fstat(fd, ret) < 0 || !S_ISREG(ret->st_mode)) {
                 closep(&fd);
                 return errno = ENOENT, -1;
@@ -260,15 +261,15 @@ static int temp_file(struct pd_call *call, const struct vault *v, char *ret, siz
 
 static int move_in(const struct vault *v, const char *temp, const char *name, struct pd_error *err)
 {
+        char path[NAME_PATH_MAX];
+
+        name_to_path(name, path);
         for (int i = 0;; i++) {
                 const char *last = NULL;
-                pd_cleanup(closep) int dir = open_folder(v, name, true, &last);
+                pd_cleanup(closep) int dir = open_folder(v, path, true, &last);
 
                 if (dir >= 0 && renameat(v->temp, temp, dir, last) == 0)
                         return fsync(dir) < 0 ? fail(err, v, "writing to disk", name) : 0;
-                if (errno == EISDIR || errno == ENOTDIR || errno == EEXIST || errno == ENOTEMPTY)
-                        return errno = ENOTDIR,
-                               fail(err, v, "one of its parts is another object, or the folder of one:", name);
                 if (errno != ENOENT || i == RETRIES)
                         return fail(err, v, "naming", name);
         }
@@ -346,11 +347,8 @@ static int vault_stat(
 /* ---- remove ---- */
 
 /* Folders that became empty go too, from below; one that another put fills meanwhile stays, or that put makes it again. */
-static void prune(const struct vault *v, const char *name)
+static void prune(const struct vault *v, char *path)
 {
-        char path[NAME_MAX_BYTES + 1];
-
-        (void)snprintf(path, sizeof path, "%s", name);
         for (char *slash; (slash = strrchr(path, '/'));) {
                 const char *last = NULL;
 
@@ -365,6 +363,7 @@ static void prune(const struct vault *v, const char *name)
 static int vault_remove(void *self, struct pd_call *call, const char *name, struct pd_error *err)
 {
         const struct vault *v = self;
+        char path[NAME_PATH_MAX];
         const char *last = NULL;
         pd_cleanup(closep) int dir = -1;
         int r = check_name(v, name, err);
@@ -372,14 +371,15 @@ static int vault_remove(void *self, struct pd_call *call, const char *name, stru
         (void)call;
         if (r < 0)
                 return r;
-        dir = open_folder(v, name, false, &last);
+        name_to_path(name, path);
+        dir = open_folder(v, path, false, &last);
         if (dir < 0)
-                return errno == ENOENT || errno == ENOTDIR ? 0 : fail(err, v, "removing", name);
+                return errno == ENOENT ? 0 : fail(err, v, "removing", name);
         if (unlinkat(dir, last, 0) < 0)
-                return errno == ENOENT || errno == EISDIR ? 0 : fail(err, v, "removing", name);
+                return errno == ENOENT ? 0 : fail(err, v, "removing", name);
         if (fsync(dir) < 0)
                 return fail(err, v, "writing to disk", name);
-        prune(v, name);
+        prune(v, path);
         return 0;
 }
 
@@ -411,7 +411,7 @@ static void found_clear(struct found *f)
         free(f->names);
 }
 
-/* Can there be names with the prefix in this folder ("" = the root, else "a/b/")? */
+/* Can there be names with the prefix in a folder that stands for `folder` ("" = the root, else "a/b/", or a part that goes on)? */
 static bool may_hold(const char *folder, const char *prefix)
 {
         size_t n = strlen(folder), p = strlen(prefix);
@@ -419,33 +419,47 @@ static bool may_hold(const char *folder, const char *prefix)
         return strncmp(folder, prefix, n < p ? n : p) == 0;
 }
 
-static int gather(struct pd_call *call, const struct vault *v, int dir, const char *folder, const char *prefix,
-        struct found *f, struct pd_error *err)
+struct listing {
+        struct pd_call *call;
+        const struct vault *v;
+        const char *prefix;
+        struct found found;
+};
+
+static int gather(struct listing *l, int dir, const char *folder, struct pd_error *err);
+
+static int gather_entry(struct listing *l, int dir, const char *folder, const char *entry, struct pd_error *err)
+{
+        char name[NAME_BYTES_MAX + 2];
+        struct stat st;
+        bool is_folder;
+
+        (void)snprintf(name, sizeof name, "%s", folder);
+        if (!name_append(name, entry, &is_folder) || fstatat(dir, entry, &st, AT_SYMLINK_NOFOLLOW) < 0)
+                return 0; /* not of our making; or gone meanwhile: not there */
+        if (is_folder && S_ISDIR(st.st_mode) && may_hold(name, l->prefix)) {
+                pd_cleanup(closep) int sub = openat(dir, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+                return sub < 0 ? 0 : gather(l, sub, name, err);
+        }
+        if (is_folder || !S_ISREG(st.st_mode) || !name_ok(name) || strncmp(name, l->prefix, strlen(l->prefix)) != 0)
+                return 0;
+        return found_add(&l->found, name) ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for the list of a vault");
+}
+
+static int gather(struct listing *l, int dir, const char *folder, struct pd_error *err)
 {
         int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
         DIR *d = copy < 0 ? NULL : fdopendir(copy);
-        char name[NAME_MAX_BYTES + 2];
-        struct stat st;
 
         if (!d) {
                 closep(&copy);
-                return fail(err, v, "listing", folder);
+                return fail(err, l->v, "listing", folder);
         }
         for (struct dirent *e; r == 0 && (errno = 0, e = readdir(d));) {
-                if (snprintf(name, sizeof name, "%s%s", folder, e->d_name) > NAME_MAX_BYTES || !name_ok(name) ||
-                        fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-                        continue; /* not an object's name: not ours. Gone meanwhile: not there */
-                if (S_ISREG(st.st_mode) && strncmp(name, prefix, strlen(prefix)) == 0 && !found_add(f, name))
-                        r = pd_fail(err, PD_E_NOMEM, "no memory for the list of a vault");
-                if (S_ISDIR(st.st_mode)) {
-                        pd_cleanup(closep) int sub =
-                                openat(dir, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-                        strcat(name, "/");
-                        r = sub >= 0 && may_hold(name, prefix) ? gather(call, v, sub, name, prefix, f, err) : 0;
-                }
+                r = gather_entry(l, dir, folder, e->d_name, err);
                 if (r == 0)
-                        r = check_call(call, err);
+                        r = check_call(l->call, err);
         }
         (void)closedir(d);
         return r;
@@ -460,19 +474,19 @@ static int vault_list(
         void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg, struct pd_error *err)
 {
         const struct vault *v = self;
-        struct found f = { .n = 0 };
+        struct listing l = { .call = call, .v = v, .prefix = prefix ? prefix : "" };
         struct stat st;
-        int r = gather(call, v, v->root, "", prefix ? prefix : "", &f, err);
+        int r = gather(&l, v->root, "", err);
 
-        if (r == 0 && f.n > 0)
-                qsort(f.names, f.n, sizeof *f.names, by_bytes);
-        for (size_t i = 0; r == 0 && i < f.n; i++) {
-                pd_cleanup(closep) int fd = open_object(v, f.names[i], &st);
+        if (r == 0 && l.found.n > 0)
+                qsort(l.found.names, l.found.n, sizeof *l.found.names, by_bytes);
+        for (size_t i = 0; r == 0 && i < l.found.n; i++) {
+                pd_cleanup(closep) int fd = open_object(v, l.found.names[i], &st);
 
                 if (fd >= 0)
-                        r = tell(each, arg, f.names[i], &st);
+                        r = tell(each, arg, l.found.names[i], &st);
         }
-        found_clear(&f);
+        found_clear(&l.found);
         return r;
 }
 
