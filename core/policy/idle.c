@@ -45,7 +45,7 @@ static const char *missing(const struct policy_measures *x)
 static struct policy_decision suspend(
         const struct policy_job *j, const struct policy_measures *x, const struct settings *s, int64_t now_wall_us)
 {
-        wide percent = x->window_us ? (wide)x->cpu_us * ALL / x->window_us : 0;
+        wide percent = (wide)x->cpu_us * ALL / x->window_us; /* an empty window is never under a share of it */
         char quiet[QUANTITY_MAX], window[QUANTITY_MAX];
 
         return policy_acts("idle", POLICY_SUSPEND, CAUSE_IDLE, now_wall_us,

@@ -50,12 +50,12 @@ const char *policy_span(int64_t us, char *buf)
         return duration_format(us >= USEC_PER_SEC ? us - us % USEC_PER_SEC : us, buf);
 }
 
-int64_t policy_later(int64_t a_us, int64_t b_us)
+int64_t policy_later(int64_t wall_us, int64_t span_us)
 {
         int64_t sum;
 
-        if (__builtin_add_overflow(a_us, b_us, &sum))
-                return b_us > 0 ? INT64_MAX : INT64_MIN;
+        if (__builtin_add_overflow(wall_us, span_us, &sum))
+                return INT64_MAX;
         return sum;
 }
 

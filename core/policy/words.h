@@ -8,8 +8,8 @@
 
 /* A span for people: whole seconds from a second on; buf >= QUANTITY_MAX. */
 const char *policy_span(int64_t us, char *buf);
-/* a + b, held at the ends of int64_t. */
-int64_t policy_later(int64_t a_us, int64_t b_us);
+/* wall + span (>= 0), held at the end of int64_t. */
+int64_t policy_later(int64_t wall_us, int64_t span_us);
 
 /* review_wall_us: INT64_MAX = only on an event. */
 struct policy_decision policy_keep(const char *policy, int64_t review_wall_us, const char *fmt, ...)

@@ -102,6 +102,8 @@ static const struct {
                 { "aws/a/m5", "aws/b/m5" }, "lab/here/host", "is not what --on aws asks for", false },
         { "--on a zone narrows", { .cpu_milli = 1000, .memory_bytes = GIB, .on = "aws/b" }, { "aws/b/m5" }, "aws/a/m5",
                 "--on aws/b", false },
+        { "P-19: --on another type of that place is none", { .cpu_milli = 1000, .memory_bytes = GIB, .on = "aws/a/m6" },
+                { NULL }, "aws/a/m5", "--on aws/a/m6", false },
         { "P-19: --on an exact offer is that one, without /spot on demand",
                 { .cpu_milli = 1000, .memory_bytes = GIB, .on = "aws/a/m5" }, { "aws/a/m5" }, "aws/a/m5/spot",
                 "--on aws/a/m5", false },
@@ -193,7 +195,15 @@ static void test_edges(void)
         twins[1].why = NULL;
         (void)tap_ok(placement_rank(&need, twins, 2, NOW, c, &ok, &e) == 0 && streq(c[1].why, "cannot be used now"),
                 "no reason given is still a sentence");
-        twins[1] = offers[0];
+        twins[1].why = "";
+        (void)tap_ok(placement_rank(&need, twins, 2, NOW, c, &ok, &e) == 0 && streq(c[1].why, "cannot be used now"),
+                "... nor is an empty one");
+        twins[0] = twins[1] = offers[0];
+        twins[0].price.nano = twins[1].price.nano = 0;
+        twins[0].connection = "b";
+        (void)tap_ok(placement_rank(&need, twins, 2, NOW, c, &ok, &e) == 0 && c[0].offer == 1,
+                "of two free ones, the first by name");
+        twins[0] = twins[1] = offers[0];
         twins[1].price.nano -= 1;
         (void)tap_ok(placement_rank(&need, twins, 2, NOW, c, &ok, &e) == 0 && c[0].offer == 1,
                 "a billionth cheaper is cheaper");

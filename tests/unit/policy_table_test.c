@@ -89,6 +89,8 @@ static void test_waiting_rows(void)
                 (void)expect("P-19 pinned: no resizing", ask(RIGHTSIZE, &c, NOW), POLICY_KEEP, CAUSE_NONE, "pinned");
                 c.j.pinned = false;
                 c.m.spot = true;
+                (void)expect("P-12 without a machine too", policy_table[RETURN].decide(&c.j, NULL, NULL, &c.s, NOW),
+                        POLICY_KEEP, CAUSE_NONE, "no spot offer");
                 (void)expect("P-12 on spot there is nothing to return to", ask(RETURN, &c, NOW), POLICY_KEEP,
                         CAUSE_NONE, "on spot already");
         }
