@@ -46,7 +46,7 @@ static void gather_measures(const struct live *l, int64_t now_wall_us, int32_t g
         ret->progress_wall_us = l->progress_wall_us;
 }
 
-void check_now(struct engine *e, struct entry *en, struct policy_decision all[POLICY_N], int *ret_acting)
+void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N], int *ret_acting)
 {
         const struct live *l = en->live;
         const struct mach *m = l ? l->machine : NULL;
@@ -64,7 +64,7 @@ void check_now(struct engine *e, struct entry *en, struct policy_decision all[PO
                 pm.renewed_wall_us = m->renewed_wall_us;
                 pm.spot = m->rec.market == PD_MARKET_SPOT;
         }
-        *ret_acting = policy_check(&pj, &pm, &px, l ? &l->settings : &none, now, all);
+        *ret_acting = policy_check(&pj, &pm, &px, l ? &l->settings : waiting ? waiting : &none, now, all);
 }
 
 /* --- inaction as intervals --- */
@@ -204,7 +204,7 @@ void check_job(struct engine *e, struct entry *en)
                 check_ended(e, en);
                 return;
         }
-        check_now(e, en, all, &acting);
+        check_now(e, en, NULL, all, &acting);
         t = turn_new(e);
         if (!t)
                 return;

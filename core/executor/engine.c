@@ -120,9 +120,8 @@ static int load_live(struct engine *e, struct entry *en, struct pd_error *err)
         r = job_load_spec(e, en->job.id, &s, &set, &doc, NULL, err);
         if (r < 0)
                 return r;
-        en->live->settings = set;
+        live_fill(en->live, s, &set, doc);
         en->live->container_wall_us = en->job.started_wall_us;
-        (void)str_format(en->live->name, sizeof en->live->name, "%s", js_str(doc, "name", ""));
         return 0;
 }
 

@@ -76,7 +76,9 @@ static void save_refused(struct turn *t, struct op *op, const struct pd_error *e
 static void ignored_error(struct turn *t, struct op *op, const struct pd_error *err)
 {
         (void)t;
-        log_warning("%s: %s", intent_kind_name(op->intent.kind), err->text);
+        /* fenced: a newer generation runs there, and what this asked for is done with the older one's end */
+        log_fields(err->code == PD_E_CONFLICT || err->code == PD_E_NOT_FOUND ? LOG_DEBUG : LOG_WARNING, NULL, "%s: %s",
+                intent_kind_name(op->intent.kind), err->text);
 }
 
 static void launch_answer(struct turn *t, struct op *op, const json_t *answer)

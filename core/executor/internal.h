@@ -44,7 +44,7 @@ struct stretch {
 struct live {
         struct mach *machine;
         struct settings settings;
-        char name[65];
+        char name[65], capture[33];
         bool pinned;
         uint64_t seq;                    /* newest placement state seen            */
         bool seen;                       /* its runner has shown it since our start */
@@ -235,6 +235,7 @@ void observe_measures(struct engine *e, struct mach *m, const json_t *event);
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
 
 /* --- place.c --- */
+void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc);
 int place_start(struct engine *e, struct pd_error *err);
 void place_soon(struct engine *e);   /* the queue is looked at once this loop turn is over */
 json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
@@ -245,7 +246,8 @@ json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s,
 void check_due(struct engine *e);
 void check_job(struct engine *e, struct entry *en);
 void check_flush(struct turn *t, struct entry *en); /* stretches of inaction go to the store */
-void check_now(struct engine *e, struct entry *en, struct policy_decision all[POLICY_N], int *ret_acting);
+/* waiting: settings of a job without a machine; NULL = only its clocks matter. */
+void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N], int *ret_acting);
 
 /* --- act.c: operations, by policy or by a user --- */
 /* user NULL = portald. 0, or the sentence why it cannot be now. */

@@ -111,7 +111,7 @@ static void record_checkpoint(struct turn *t, struct entry *en, struct job *afte
         c.wall_us = js_int(s->save, "wall_us", t->now_wall_us);
         c.freeze_us = js_int(s->save, "freeze_us", 0);
         c.took_us = js_int(s->save, "took_us", 0);
-        (void)str_format(c.capture, sizeof c.capture, "%s", js_str(s->save, "capture", ""));
+        (void)str_format(c.capture, sizeof c.capture, "%s", en->live ? en->live->capture : "");
         (void)str_format(c.vault, sizeof c.vault, "%s", str_or(t->engine->site->default_vault, ""));
         (void)str_format(c.progress, sizeof c.progress, "%s", js_str(s->save, "progress", ""));
         (void)str_format(c.image_digest, sizeof c.image_digest, "%s", js_str(s->save, "image_digest", ""));
@@ -213,7 +213,7 @@ static void went_suspended(struct turn *t, struct entry *en, const struct seen *
         suspend_deadlines(t, en, &after);
         (void)str_format(message, sizeof message, "suspended, %s: saved%s%s (%s in %s)", job_cause_text(cause),
                 *js_str(s->save, "progress", "") ? " at " : "", js_str(s->save, "progress", ""),
-                size_format((uint64_t)js_int(s->save, "bytes", 0), bytes), duration_format(js_int(s->save, "took_us", 0), size));
+                size_format((uint64_t)js_int(s->save, "bytes", 0), bytes), duration_format(js_int(s->save, "took_us", 0) / USEC_PER_MSEC * USEC_PER_MSEC, size));
         if (!job_change(t, en, after, EVENT_SAVED, &(struct job_doc){ .trouble = "" }, message))
                 return;
         log_info("job %s: %s", js_str(s->p, "job", ""), message);
@@ -293,7 +293,7 @@ static void went_lost(struct turn *t, struct entry *en, const struct seen *s, en
                 after.cause = (uint8_t)(en->job.state == JOB_RESTORING ? CAUSE_MACHINE_LOST : cause);
                 suspend_deadlines(t, en, &after);
                 (void)str_format(message, sizeof message, "suspended on its newest checkpoint, %s: %s of work is lost", job_cause_text(cause),
-                        duration_format(saved_at ? t->now_wall_us - saved_at : 0, lost));
+                        duration_format(saved_at ? (t->now_wall_us - saved_at) / USEC_PER_SEC * USEC_PER_SEC : 0, lost));
                 (void)job_change(t, en, after, EVENT_LOST, NULL, message);
                 return;
         }

@@ -185,9 +185,10 @@ static void need_of(const struct spec *s, struct placement_need *ret)
                 .disk_bytes = s->disk_bytes, .on = s->on, .capture = capture_of(s) };
 }
 
-static void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
+void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
 {
         l->settings = *set;
+        (void)str_format(l->capture, sizeof l->capture, "%s", capture_of(s));
         l->pinned = placement_pinned(s->on);
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }
