@@ -6,6 +6,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "base/base.h"
@@ -112,6 +113,14 @@ struct table *table_new(const struct cli *c, const struct table_column *columns,
 /* One cell a column; `coloured` is the index of the one to colour, -1 = none. */
 void table_row(struct table *t, const char *const *cells, int coloured, enum colour colour);
 int table_print(struct table *t); /* and frees it; an exit code */
+
+/* --- Ctrl-C as an event (interrupt.c): http_interrupted() says that it came --- */
+struct interrupt {
+        int fd;
+        sigset_t before;
+};
+void interrupt_begin(struct cli *c, struct interrupt *ret);
+void interrupt_end(struct cli *c, struct interrupt *i);
 
 /* --- a job's log and states until it is over (follow.c) --- */
 struct follow_params {

@@ -4,10 +4,7 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #define LOG_MAX 1048576
 #define LOG_WAIT_MS 30000
@@ -206,21 +203,16 @@ static int over(const struct following *f)
 int follow(struct cli *c, const struct follow_params *p)
 {
         struct following f = { .c = c, .p = p, .offset = p->offset };
-        pd_cleanup(closep) int signals = -1;
+        struct interrupt interrupt;
         struct pd_error err;
-        sigset_t set, before;
         int r, code;
 
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigprocmask(SIG_BLOCK, &set, &before);
-        signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-        http_interrupt_by(c->http, signals);
+        interrupt_begin(c, &interrupt);
         r = open_events(&f, &err);
         if (r == 0)
                 r = stay(&f, &err);
         http_events_close(c->http);
-        http_interrupt_by(c->http, -1);
+        interrupt_end(c, &interrupt);
         if (r == 0) {
                 code = over(&f);
         } else if (r == -PD_E_CANCELLED) {
@@ -230,6 +222,5 @@ int follow(struct cli *c, const struct follow_params *p)
                 say(c, "to go on: `portal logs -f %s`", p->job);
         }
         json_decref(f.job);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
         return code;
 }

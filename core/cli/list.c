@@ -3,8 +3,6 @@
 #include "cli/cli.h"
 
 #include <inttypes.h>
-#include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define WAIT_US (3600 * USEC_PER_SEC)
@@ -119,24 +117,18 @@ static int watch(struct cli *c, const struct cli_line *line, const char *path)
         struct watching w = {
                 .c = c, .json = cli_has(line, "--json"), .terminal = isatty(STDOUT_FILENO) && !cli_has(line, "--json")
         };
-        pd_cleanup(closep) int signals = -1;
+        struct interrupt interrupt;
         struct pd_error err;
-        sigset_t set, before;
         int code;
 
-        (void)sigemptyset(&set);
-        (void)sigaddset(&set, SIGINT);
-        (void)sigprocmask(SIG_BLOCK, &set, &before);
-        signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-        http_interrupt_by(c->http, signals);
+        interrupt_begin(c, &interrupt);
         code = http_events_open(c->http, "/v1/events", on_change, &w, &err) < 0 ? say_error(c, &err, NULL) : CLI_OK;
         if (code == CLI_OK && !w.json)
                 code = list_once(c, line, path);
         if (code == CLI_OK)
                 code = watch_on(&w, line, path);
         http_events_close(c->http);
-        http_interrupt_by(c->http, -1);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        interrupt_end(c, &interrupt);
         return code;
 }
 

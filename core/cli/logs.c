@@ -129,7 +129,7 @@ static bool conflicting(struct cli *c, const struct cli_line *line)
                 return true;
         }
         if (events_too && (cli_has(line, "--follow") || cli_has(line, "--since") || cli_has(line, "--tail"))) {
-                say(c, "--events goes without --follow, --since and --tail: it shows the whole history; `portal ps -w` "
+                say(c, "--events goes without --follow, --since and --tail: leave them out; `portal ps -w` "
                        "follows changes");
                 return true;
         }
