@@ -58,7 +58,8 @@ static void send_piece(struct child *c, uint64_t request, const char *text, size
         js_owned *body = json_pack("{s:I}", "n", (json_int_t)n);
         struct pd_error err;
 
-        if (conn_answer(c->conn, request, body, text + at, n - at > FRAME_BLOB_MAX ? FRAME_BLOB_MAX : n - at, &err) < 0) {
+        if (conn_answer(c->conn, request, body, text + at, n - at > FRAME_BLOB_MAX ? FRAME_BLOB_MAX : n - at, &err) <
+                0) {
                 err.code = PD_E_INTERNAL; /* the call was made: no code that says otherwise */
                 answer_error(c, request, &err);
         }
@@ -86,10 +87,10 @@ static void answer_call(struct child *c, struct task *t)
         c->parked = p;
 }
 
-static void on_done(void *arg, struct task *t)
+static void on_done(void *arg, struct task *given)
 {
         struct child *c = arg;
-        pd_cleanup(task_freep) struct task *owned = t;
+        pd_cleanup(task_freep) struct task *t = given;
 
         if (t->kind == TASK_CALL) {
                 answer_call(c, t);

@@ -70,7 +70,8 @@ int default_cost(const struct plugin *p, struct slot_call *c, struct pd_error *e
         if (r != 0)
                 return r;
         if (seen.price_nano_hour < 0)
-                return pd_fail(err, PD_E_NOT_FOUND, "no price is listed for %s/%s of machine %s", seen.zone, seen.type, c->in.id);
+                return pd_fail(err, PD_E_NOT_FOUND, "no price is listed for %s/%s of machine %s", seen.zone, seen.type,
+                        c->in.id);
         if (c->in.to_wall_us < c->in.from_wall_us)
                 return pd_fail(err, PD_E_INVALID, "the end of the time to be paid lies before its start");
         c->out.nano = money_cost(seen.price_nano_hour, c->in.to_wall_us - c->in.from_wall_us);

@@ -113,8 +113,8 @@ static void give_up(struct call *c, const char *span)
         struct pd_error err;
         bool ended;
 
-        (void)pd_fail(&err, PD_E_DEADLINE, "plugin %s (%s): %s did not return within %s and the grace of 5s", h->plugin_name, h->name,
-                c->slot->name, span);
+        (void)pd_fail(&err, PD_E_DEADLINE, "plugin %s (%s): %s did not return within %s and the grace of 5s",
+                h->plugin_name, h->name, c->slot->name, span);
         h->refs++;
         ended = h->backend->late(h, c);
         finish_unknown(c, PD_E_DEADLINE, err.text);
@@ -136,8 +136,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *arg)
                 give_up(c, span);
                 return 0;
         }
-        (void)pd_fail(&err, PD_E_TRANSIENT, "plugin %s (%s): %s waited %s for its turn and was never begun", h->plugin_name, h->name,
-                c->slot->name, span);
+        (void)pd_fail(&err, PD_E_TRANSIENT, "plugin %s (%s): %s waited %s for its turn and was never begun",
+                h->plugin_name, h->name, c->slot->name, span);
         finish(c, &err, NULL);
         return 0;
 }
@@ -267,7 +267,8 @@ static int config_check(const json_t *config, struct pd_error *err)
                 return pd_fail(err, PD_E_INVALID, "a plugin's configuration must be an object of strings");
         json_object_foreach ((json_t *)(uintptr_t)config, key, v)
                 if (!json_is_string(v))
-                        return pd_fail(err, PD_E_INVALID, "a plugin's configuration has only strings, and \"%.64s\" is none", key);
+                        return pd_fail(err, PD_E_INVALID,
+                                "a plugin's configuration has only strings, and \"%.64s\" is none", key);
         return 0;
 }
 
@@ -365,14 +366,16 @@ static int args_check(const struct host *h, const struct slot *s, const json_t *
         int64_t timeout_us, struct pd_error *err)
 {
         if (n_fds != s->n_fds)
-                return pd_fail(err, PD_E_INVALID, "%s takes %zu descriptors, and %zu were given", s->name, s->n_fds, n_fds);
+                return pd_fail(
+                        err, PD_E_INVALID, "%s takes %zu descriptors, and %zu were given", s->name, s->n_fds, n_fds);
         if (token && !good_token(token))
-                return pd_fail(err, PD_E_INVALID, "the token \"%.64s\" of %s must be 1-64 of [A-Za-z0-9_-]", token, s->name);
+                return pd_fail(
+                        err, PD_E_INVALID, "the token \"%.64s\" of %s must be 1-64 of [A-Za-z0-9_-]", token, s->name);
         if (timeout_us <= 0 || timeout_us > 7 * USEC_PER_DAY)
                 return pd_fail(err, PD_E_INVALID, "%s needs a deadline, of at most 7 days", s->name);
         if (h->n_waiting >= HOST_QUEUE_MAX)
-                return pd_fail(err, PD_E_FULL, "plugin %s (%s): %zu calls wait already, and at most %d may", h->plugin_name, h->name,
-                        h->n_waiting, HOST_QUEUE_MAX);
+                return pd_fail(err, PD_E_FULL, "plugin %s (%s): %zu calls wait already, and at most %d may",
+                        h->plugin_name, h->name, h->n_waiting, HOST_QUEUE_MAX);
         return marshal_judge(s->in, args, PD_E_INVALID, err);
 }
 

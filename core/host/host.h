@@ -32,14 +32,14 @@
 enum host_isolation { HOST_PROCESS, HOST_NONE };
 
 struct host_params {
-        const char *name;      /* for messages and logs: the connection's or backend's name            */
-        const char *path;      /* the .so, absolute                                                    */
-        enum pd_kind kind;     /* what it must be                                                      */
-        const json_t *config;  /* object of strings, becomes open()'s cfg; copied                      */
+        const char *name;     /* for messages and logs: the connection's or backend's name            */
+        const char *path;     /* the .so, absolute                                                    */
+        enum pd_kind kind;    /* what it must be                                                      */
+        const json_t *config; /* object of strings, becomes open()'s cfg; copied                      */
         enum host_isolation isolation;
-        const char *program;   /* portald-plugin-host; NULL = PORTALD_LIBEXECDIR "/portald-plugin-host"*/
-        uint32_t owner_uid;    /* besides root, the only owner that the file may have                  */
-        uint64_t memory_max;   /* RLIMIT_AS of the child, bytes; 0 = 1 GiB                             */
+        const char *program; /* portald-plugin-host; NULL = PORTALD_LIBEXECDIR "/portald-plugin-host"*/
+        uint32_t owner_uid;  /* besides root, the only owner that the file may have                  */
+        uint64_t memory_max; /* RLIMIT_AS of the child, bytes; 0 = 1 GiB                             */
 };
 
 struct host;
@@ -56,7 +56,8 @@ static inline void host_freep(struct host **h)
  * err not NULL: ret is NULL; items and text hold what came before the error (the values of a -PD_E_REFUSED precheck or save; [] and {}
  * when nothing). All borrowed. An answer that was judged bad is -PD_E_INTERNAL for a query and -PD_E_UNKNOWN_OUTCOME with a token:
  * something may have been done. */
-typedef void (*host_done_fn)(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text);
+typedef void (*host_done_fn)(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text);
 
 /* slot: the vtable member's name ("launch"). args: object of its arguments by name (borrowed; NULL = {}). token NULL = a query. timeout_us > 0.
  * fds fill the slot's descriptor arguments in order (borrowed until the callback). A refusal here (-PD_E_FULL, -PD_E_NOMEM,

@@ -64,7 +64,7 @@ struct host {
         uint64_t memory_max;
         json_t *config;
         char plugin_name[64], plugin_version[64];
-        size_t parallel; /* calls that may be with the plugin at a time */
+        size_t parallel;              /* calls that may be with the plugin at a time */
         struct call waiting, running; /* heads of rings */
         size_t n_waiting, n_running;
         sd_event_source *pump;  /* turns the queue, never from inside host_call() */

@@ -172,14 +172,14 @@ static void clean_text(char *text, size_t n)
 
 int slot_error(const struct slot_call *c, int rc, struct pd_error *err)
 {
-        const char *name = pd_code_name((enum pd_code)-rc);
+        const char *name = pd_code_name((enum pd_code) - rc);
 
         if (rc > 0 || !name)
                 return pd_fail(err, PD_E_INTERNAL, "plugin %s: %s returned %d, which is no code", c->plugin->name,
                         c->slot ? c->slot->name : "open", rc);
         if (err->size != sizeof *err || (int)err->code != -rc || !err->text[0])
-                (void)pd_fail(err, (enum pd_code)-rc, "plugin %s: %s failed with %s and no explanation", c->plugin->name,
-                        c->slot ? c->slot->name : "open", name);
+                (void)pd_fail(err, (enum pd_code) - rc, "plugin %s: %s failed with %s and no explanation",
+                        c->plugin->name, c->slot ? c->slot->name : "open", name);
         if (err->retry_after_us < 0)
                 err->retry_after_us = 0;
         clean_text(err->text, sizeof err->text);
@@ -215,8 +215,8 @@ static void *struct_of(const struct shape *shape, struct slot_call *c)
         return shape == &shape_usage ? (void *)&c->in.usage : (void *)&c->in;
 }
 
-int slot_prepare(struct slot_call *c, const struct plugin *p, const struct slot *s, const json_t *args, struct arena *arena,
-        struct pd_error *err)
+int slot_prepare(struct slot_call *c, const struct plugin *p, const struct slot *s, const json_t *args,
+        struct arena *arena, struct pd_error *err)
 {
         int r = marshal_decode(s->in, args, struct_of(s->in, c), arena, err);
         uint32_t size = s->out ? (uint32_t)s->out->size : 0;

@@ -42,8 +42,8 @@ static int judge_unique(const struct slot *s, const json_t *items, struct pd_err
                 const json_t *item = json_array_get(items, i);
                 bool offer = s->item == &shape_offer;
 
-                (void)str_format(key, sizeof key, "%s/%s/%lld", item_str(item, offer ? "zone" : s->key), item_str(item, offer ? "type" : ""),
-                        (long long)(offer ? js_int(item, "market", 0) : 0));
+                (void)str_format(key, sizeof key, "%s/%s/%lld", item_str(item, offer ? "zone" : s->key),
+                        item_str(item, offer ? "type" : ""), (long long)(offer ? js_int(item, "market", 0) : 0));
                 if (json_object_get(seen, key))
                         return pd_fail(err, PD_E_INTERNAL, "%s \"%.100s\" came twice", s->item->name, key);
                 if (json_object_set_new(seen, key, json_true()) < 0)
@@ -55,7 +55,8 @@ static int judge_unique(const struct slot *s, const json_t *items, struct pd_err
 static int judge_one(const struct slot *s, const json_t *items, struct pd_error *err)
 {
         if (s->one_item && json_array_size(items) != 1)
-                return pd_fail(err, PD_E_INTERNAL, "it handed out %zu items, and exactly one is due", json_array_size(items));
+                return pd_fail(
+                        err, PD_E_INTERNAL, "it handed out %zu items, and exactly one is due", json_array_size(items));
         return 0;
 }
 
@@ -65,7 +66,8 @@ static int judge_same(const json_t *items, const char *member, const char *want,
         const char *got = item_str(json_array_get(items, 0), member);
 
         if (*want && *got && !streq(got, want))
-                return pd_fail(err, PD_E_INTERNAL, "it answered about %s \"%.64s\", and was asked about \"%.64s\"", member, got, want);
+                return pd_fail(err, PD_E_INTERNAL, "it answered about %s \"%.64s\", and was asked about \"%.64s\"",
+                        member, got, want);
         return 0;
 }
 
@@ -82,7 +84,8 @@ static int judge_tags(const json_t *items, const json_t *expect, struct pd_error
                         continue;
                 json_object_foreach ((json_t *)(uintptr_t)expect, key, want)
                         if (!streq(js_str(tags, key, ""), json_string_value(want)))
-                                return pd_fail(err, PD_E_INTERNAL, "machine \"%.64s\" does not carry our tag %.48s: it is another's",
+                                return pd_fail(err, PD_E_INTERNAL,
+                                        "machine \"%.64s\" does not carry our tag %.48s: it is another's",
                                         item_str(item, "id"), key);
         }
         return 0;
@@ -96,7 +99,8 @@ static int judge_order(const json_t *items, const char *prefix, struct pd_error 
                 const char *name = item_str(json_array_get(items, i), "name");
 
                 if (!str_starts(name, prefix))
-                        return pd_fail(err, PD_E_INTERNAL, "object \"%.80s\" does not begin with \"%.80s\"", name, prefix);
+                        return pd_fail(
+                                err, PD_E_INTERNAL, "object \"%.80s\" does not begin with \"%.80s\"", name, prefix);
                 if (strcmp(name, last) <= 0)
                         return pd_fail(err, PD_E_INTERNAL, "object \"%.80s\" is out of order", name);
                 last = name;
@@ -147,5 +151,6 @@ int judge_answer(const struct host *h, const struct call *c, const struct outcom
                 r = judge_success(c, o, &why);
         if (r == 0)
                 return 0;
-        return pd_fail(err, why.code, "plugin %s (%s): bad answer to %s: %.150s", h->plugin_name, h->name, c->slot->name, why.text);
+        return pd_fail(err, why.code, "plugin %s (%s): bad answer to %s: %.150s", h->plugin_name, h->name,
+                c->slot->name, why.text);
 }

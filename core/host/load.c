@@ -10,21 +10,23 @@
 static int head_check(const struct pd_head *h, uint32_t expect_kind, const char *path, struct pd_error *err)
 {
         if (h->magic != PD_MAGIC)
-                return pd_fail(err, PD_E_ABI, "%s: not a portald plugin: its magic is 0x%08x, not 0x%08x", path, h->magic, PD_MAGIC);
+                return pd_fail(err, PD_E_ABI, "%s: not a portald plugin: its magic is 0x%08x, not 0x%08x", path,
+                        h->magic, PD_MAGIC);
         if (h->abi_major != PD_ABI_MAJOR)
-                return pd_fail(err, PD_E_ABI, "%s: built for plugin ABI %u.%u; this portald has %u.%u: build it again", path,
-                        h->abi_major, h->abi_minor, PD_ABI_MAJOR, PD_ABI_MINOR);
+                return pd_fail(err, PD_E_ABI, "%s: built for plugin ABI %u.%u; this portald has %u.%u: build it again",
+                        path, h->abi_major, h->abi_minor, PD_ABI_MAJOR, PD_ABI_MINOR);
         if (!kind_name(h->kind))
                 return pd_fail(err, PD_E_ABI, "%s: its kind is %u, which this portald does not know", path, h->kind);
         if (expect_kind && h->kind != expect_kind)
-                return pd_fail(err, PD_E_ABI, "%s: is a %s plugin, and a %s plugin is needed here", path, kind_name(h->kind),
-                        str_or(kind_name(expect_kind), "?"));
+                return pd_fail(err, PD_E_ABI, "%s: is a %s plugin, and a %s plugin is needed here", path,
+                        kind_name(h->kind), str_or(kind_name(expect_kind), "?"));
         if (h->size < kind_size_1_0(h->kind))
-                return pd_fail(err, PD_E_ABI, "%s: its table of functions is cut short: %llu bytes, and a %s plugin has %zu or more", path,
+                return pd_fail(err, PD_E_ABI,
+                        "%s: its table of functions is cut short: %llu bytes, and a %s plugin has %zu or more", path,
                         (unsigned long long)h->size, kind_name(h->kind), kind_size_1_0(h->kind));
         if (h->size > VTABLE_MAX)
-                return pd_fail(err, PD_E_ABI, "%s: its table of functions claims %llu bytes, and %llu are the most", path,
-                        (unsigned long long)h->size, (unsigned long long)VTABLE_MAX);
+                return pd_fail(err, PD_E_ABI, "%s: its table of functions claims %llu bytes, and %llu are the most",
+                        path, (unsigned long long)h->size, (unsigned long long)VTABLE_MAX);
         return 0;
 }
 
@@ -58,10 +60,11 @@ static int names_check(const struct pd_head *h, const char *path, struct pd_erro
         if (!h->name)
                 return pd_fail(err, PD_E_ABI, "%s: gives no name in its head", path);
         if (!good_name(h->name))
-                return pd_fail(err, PD_E_ABI, "%s: the name in its head must be 1 to %d of a-z, 0-9 and -, a letter first", path,
-                        NAME_BYTES);
+                return pd_fail(err, PD_E_ABI,
+                        "%s: the name in its head must be 1 to %d of a-z, 0-9 and -, a letter first", path, NAME_BYTES);
         if (!h->version || !good_version(h->version))
-                return pd_fail(err, PD_E_ABI, "%s: the version in its head must be 1 to %d printable characters", path, NAME_BYTES);
+                return pd_fail(err, PD_E_ABI, "%s: the version in its head must be 1 to %d printable characters", path,
+                        NAME_BYTES);
         return 0;
 }
 
@@ -75,7 +78,8 @@ static int slots_check(const struct plugin *p, const char *path, struct pd_error
         static_assert(offsetof(struct pd_provider, open) == offsetof(struct pd_billing, open), "open is first");
         static_assert(offsetof(struct pd_vault, close) == offsetof(struct pd_checkpoint, close), "close is second");
         if (!ends[0] || !ends[1])
-                return pd_fail(err, PD_E_ABI, "%s: the required function %s is missing", path, ends[0] ? "close" : "open");
+                return pd_fail(
+                        err, PD_E_ABI, "%s: the required function %s is missing", path, ends[0] ? "close" : "open");
         for (size_t i = 0; i < n; i++)
                 if (!table[i].absent && !slot_present(p, &table[i]))
                         return pd_fail(err, PD_E_ABI, "%s: the required function %s is missing", path, table[i].name);
@@ -87,14 +91,16 @@ static int flags_check(const struct plugin *p, const char *path, struct pd_error
 {
         uint32_t flags = p->billing.flags;
 
-        static_assert(offsetof(struct pd_provider, flags) == offsetof(struct pd_billing, flags), "flags are behind the head");
+        static_assert(
+                offsetof(struct pd_provider, flags) == offsetof(struct pd_billing, flags), "flags are behind the head");
         if (p->abi_minor <= PD_ABI_MINOR && (flags & ~(uint32_t)PD_FLAG_CONCURRENT))
-                return pd_fail(err, PD_E_ABI, "%s: flags 0x%x hold bits that ABI %u.%u does not have", path, flags, p->abi_major,
-                        p->abi_minor);
+                return pd_fail(err, PD_E_ABI, "%s: flags 0x%x hold bits that ABI %u.%u does not have", path, flags,
+                        p->abi_major, p->abi_minor);
         return 0;
 }
 
-int plugin_read(const struct pd_head *head, uint32_t expect_kind, const char *path, struct plugin *ret, struct pd_error *err)
+int plugin_read(
+        const struct pd_head *head, uint32_t expect_kind, const char *path, struct plugin *ret, struct pd_error *err)
 {
         struct plugin p = { 0 };
         int r;
@@ -167,8 +173,9 @@ int plugin_info(const struct plugin *p, json_t **ret, struct pd_error *err)
                 if (json_object_set_new(slots, table[i].name, json_boolean(slot_present(p, &table[i]))) < 0)
                         return pd_fail(err, PD_E_NOMEM, "no memory for a plugin's description");
         (void)str_format(abi, sizeof abi, "%u.%u", p->abi_major, p->abi_minor);
-        info = json_pack("{s:s,s:s,s:s,s:s,s:I,s:b,s:O}", "name", p->name, "version", p->version, "kind", kind_name(p->kind), "abi",
-                abi, "size", (json_int_t)p->size, "concurrent", p->concurrent, "slots", slots);
+        info = json_pack("{s:s,s:s,s:s,s:s,s:I,s:b,s:O}", "name", p->name, "version", p->version, "kind",
+                kind_name(p->kind), "abi", abi, "size", (json_int_t)p->size, "concurrent", p->concurrent, "slots",
+                slots);
         if (!info)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a plugin's description");
         *ret = pd_steal(info);

@@ -13,7 +13,8 @@
 int path_check(const char *path, uint32_t owner_uid, char **ret, struct pd_error *err);
 
 /* The head and the vtable behind it, as found at the exported symbol. expect_kind 0 = any. Fills all of *ret but `library`. */
-int plugin_read(const struct pd_head *head, uint32_t expect_kind, const char *path, struct plugin *ret, struct pd_error *err);
+int plugin_read(
+        const struct pd_head *head, uint32_t expect_kind, const char *path, struct plugin *ret, struct pd_error *err);
 
 /* path_check, dlopen, plugin_read. */
 int plugin_load(const char *path, uint32_t expect_kind, uint32_t owner_uid, struct plugin *ret, struct pd_error *err);

@@ -22,14 +22,16 @@ static json_t *items_of(const struct task *t)
         return js_parse(text, t->items_n + 2, &items, NULL) == 0 ? items : NULL;
 }
 
-static void on_done(void *arg, struct task *t)
+static void on_done(void *arg, struct task *given)
 {
         struct host *h = arg;
-        pd_cleanup(task_freep) struct task *owned = t;
+        pd_cleanup(task_freep) struct task *t = given;
         struct call *c = t->ref;
         js_owned *items = c ? items_of(t) : NULL;
         /* items that cannot be read are judged like an answer without out-arguments */
-        struct outcome o = { .rc = t->rc, .err = t->err, .ret = items ? t->ret : NULL, .items = items, .text = t->text };
+        struct outcome o = {
+                .rc = t->rc, .err = t->err, .ret = items ? t->ret : NULL, .items = items, .text = t->text
+        };
 
         if (!c) { /* late: it was called back long ago, and this is its thread coming home */
                 instance_up(h);
@@ -93,7 +95,8 @@ static int local_send(struct host *h, struct call *c, struct pd_error *err)
         for (; t->n_fds < c->n_fds; t->n_fds++) {
                 t->fds[t->n_fds] = fcntl(c->fds[t->n_fds], F_DUPFD_CLOEXEC, 0);
                 if (t->fds[t->n_fds] < 0)
-                        return pd_fail(err, PD_E_IO, "descriptor %d for %s: %s", c->fds[t->n_fds], c->slot->name, strerror(errno));
+                        return pd_fail(err, PD_E_IO, "descriptor %d for %s: %s", c->fds[t->n_fds], c->slot->name,
+                                strerror(errno));
         }
         t->args = json_deep_copy(c->args);
         (void)str_format(t->slot_name, sizeof t->slot_name, "%s", c->slot->name);

@@ -78,7 +78,8 @@ static void number_set(const struct field *f, char *base, int64_t n)
 
 /* Encoding: a plugin's memory, read with care. */
 
-static int encode_text(const char *where, const char *name, const char *text, size_t max, json_t **ret, struct pd_error *err)
+static int encode_text(
+        const char *where, const char *name, const char *text, size_t max, json_t **ret, struct pd_error *err)
 {
         size_t n = strnlen(text, max + 1);
 
@@ -90,7 +91,8 @@ static int encode_text(const char *where, const char *name, const char *text, si
         return 0;
 }
 
-static int encode_pair(const struct shape *s, const struct field *f, const struct pd_pair *pair, json_t *to, struct pd_error *err)
+static int encode_pair(
+        const struct shape *s, const struct field *f, const struct pd_pair *pair, json_t *to, struct pd_error *err)
 {
         js_owned *value = NULL;
         int r;
@@ -98,7 +100,8 @@ static int encode_pair(const struct shape *s, const struct field *f, const struc
         if (!pair->key || !pair->value)
                 return pd_fail(err, PD_E_INTERNAL, "%s: %s has a pair whose name or value is NULL", s->name, f->name);
         if (strnlen(pair->key, MARSHAL_KEY_MAX + 1) > MARSHAL_KEY_MAX)
-                return pd_fail(err, PD_E_INTERNAL, "%s: a name in %s is longer than %d bytes", s->name, f->name, MARSHAL_KEY_MAX);
+                return pd_fail(err, PD_E_INTERNAL, "%s: a name in %s is longer than %d bytes", s->name, f->name,
+                        MARSHAL_KEY_MAX);
         if (json_object_get(to, pair->key))
                 return pd_fail(err, PD_E_INTERNAL, "%s: %s names %.64s twice", s->name, f->name, pair->key);
         r = encode_text(s->name, f->name, pair->value, MARSHAL_VALUE_MAX, &value, err);
@@ -109,7 +112,8 @@ static int encode_pair(const struct shape *s, const struct field *f, const struc
         return 0;
 }
 
-static int encode_kv(const struct shape *s, const struct field *f, const struct pd_kv *kv, json_t **ret, struct pd_error *err)
+static int encode_kv(
+        const struct shape *s, const struct field *f, const struct pd_kv *kv, json_t **ret, struct pd_error *err)
 {
         js_owned *o = json_object();
 
@@ -125,7 +129,8 @@ static int encode_kv(const struct shape *s, const struct field *f, const struct 
         return 0;
 }
 
-static int encode_field(const struct shape *s, const struct field *f, const char *base, json_t **ret, struct pd_error *err)
+static int encode_field(
+        const struct shape *s, const struct field *f, const char *base, json_t **ret, struct pd_error *err)
 {
         const void *p;
 

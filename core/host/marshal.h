@@ -13,7 +13,17 @@
 #include "base/base.h"
 #include "base/js.h"
 
-enum field_type { FIELD_TEXT, FIELD_I32, FIELD_U32, FIELD_I64, FIELD_U64, FIELD_ENUM, FIELD_FLAGS, FIELD_KV, FIELD_ARGV };
+enum field_type {
+        FIELD_TEXT,
+        FIELD_I32,
+        FIELD_U32,
+        FIELD_I64,
+        FIELD_U64,
+        FIELD_ENUM,
+        FIELD_FLAGS,
+        FIELD_KV,
+        FIELD_ARGV
+};
 
 enum field_rule {
         RULE_NULL = 1,     /* text, kv: may be NULL (null or absent in JSON)  */

@@ -22,9 +22,11 @@ static int check_step(const char *at, const struct stat *st, uint32_t owner_uid,
         const char *what = S_ISDIR(st->st_mode) ? "directory" : S_ISLNK(st->st_mode) ? "link" : "file";
 
         if (st->st_uid != 0 && st->st_uid != owner_uid)
-                return owner_uid ? pd_fail(err, PD_E_PERM, "%s: the %s belongs to user %u; only root or user %u may own it", at, what,
+                return owner_uid ? pd_fail(err, PD_E_PERM,
+                                           "%s: the %s belongs to user %u; only root or user %u may own it", at, what,
                                            st->st_uid, owner_uid)
-                                 : pd_fail(err, PD_E_PERM, "%s: the %s belongs to user %u; only root may own it", at, what, st->st_uid);
+                                 : pd_fail(err, PD_E_PERM, "%s: the %s belongs to user %u; only root may own it", at,
+                                           what, st->st_uid);
         if (S_ISLNK(st->st_mode)) /* a link has no mode of its own */
                 return 0;
         if (st->st_mode & S_IWOTH)

@@ -38,9 +38,11 @@ static void on_piece(void *arg, const struct pd_error *err, const struct frame *
 
 static int ask_more(struct host *h, struct call *c, struct pd_error *err)
 {
-        js_owned *body = json_pack("{s:s,s:I,s:I}", "op", "more", "call", (json_int_t)c->number, "at", (json_int_t)c->text_got);
+        js_owned *body =
+                json_pack("{s:s,s:I,s:I}", "op", "more", "call", (json_int_t)c->number, "at", (json_int_t)c->text_got);
 
-        return conn_request(h->process->conn, 0, body, NULL, 0, NULL, 0, c->timeout_us + 2 * HOST_GRACE_US, on_piece, c, err);
+        return conn_request(
+                h->process->conn, 0, body, NULL, 0, NULL, 0, c->timeout_us + 2 * HOST_GRACE_US, on_piece, c, err);
 }
 
 /* An outcome that cannot be read has no out-arguments: the judge refuses it. */
@@ -112,14 +114,14 @@ static void on_piece(void *arg, const struct pd_error *err, const struct frame *
 static int process_send(struct host *h, struct call *c, struct pd_error *err)
 {
         int64_t left_us = c->deadline_boot_us - worker_now_boot();
-        js_owned *body = json_pack("{s:s,s:I,s:s,s:s,s:I}", "op", "call", "call", (json_int_t)c->number, "slot", c->slot->name, "token",
-                c->token, "timeout_us", (json_int_t)(left_us > 1 ? left_us : 1));
+        js_owned *body = json_pack("{s:s,s:I,s:s,s:s,s:I}", "op", "call", "call", (json_int_t)c->number, "slot",
+                c->slot->name, "token", c->token, "timeout_us", (json_int_t)(left_us > 1 ? left_us : 1));
         pd_cleanup(freep) char *args = json_dumps(c->args, JSON_COMPACT);
 
         if (!body || !args)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a call of %s", c->slot->name);
-        return conn_request(h->process->conn, 0, body, args, strlen(args), c->fds, c->n_fds, c->timeout_us + 2 * HOST_GRACE_US, on_piece,
-                c, err);
+        return conn_request(h->process->conn, 0, body, args, strlen(args), c->fds, c->n_fds,
+                c->timeout_us + 2 * HOST_GRACE_US, on_piece, c, err);
 }
 
 static bool process_late(struct host *h, struct call *c)
@@ -156,8 +158,8 @@ static void on_lost(void *arg, struct conn *conn, const struct pd_error *err)
 
 static json_t *load_body(const char *op, const char *path, uint32_t kind, uint32_t owner_uid)
 {
-        return json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", op, "path", path, "kind", (json_int_t)kind, "owner_uid", (json_int_t)owner_uid,
-                "timeout_us", (json_int_t)INSTANCE_OPEN_US);
+        return json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", op, "path", path, "kind", (json_int_t)kind, "owner_uid",
+                (json_int_t)owner_uid, "timeout_us", (json_int_t)INSTANCE_OPEN_US);
 }
 
 static void on_loaded(void *arg, const struct pd_error *err, const struct frame *f, json_t *items)
@@ -198,7 +200,8 @@ static int process_start(struct host *h, struct pd_error *err)
         if (r == 0)
                 r = listen_to(h, err);
         if (r == 0)
-                r = conn_request(h->process->conn, 0, body, config, strlen(config), NULL, 0, INSTANCE_OPEN_US, on_loaded, h, err);
+                r = conn_request(h->process->conn, 0, body, config, strlen(config), NULL, 0, INSTANCE_OPEN_US,
+                        on_loaded, h, err);
         if (r < 0)
                 process_end(h, 0, NULL, 0);
         return r;
@@ -243,12 +246,14 @@ static void turn_until_done(sd_event *loop, struct exchange *x, int64_t until_bo
         }
 }
 
-static int exchange_on(sd_event *loop, int fd, struct exchange *x, const json_t *body, const char *blob, struct pd_error *err)
+static int exchange_on(
+        sd_event *loop, int fd, struct exchange *x, const json_t *body, const char *blob, struct pd_error *err)
 {
         struct conn_events events = { on_exchange_frame, NULL, x };
         pd_cleanup(conn_freep) struct conn *conn = NULL;
         int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* the stream itself goes on in the caller's loop */
-        int r = copy < 0 ? pd_fail(err, PD_E_IO, "no descriptor: %s", strerror(errno)) : conn_new(&conn, loop, copy, &events, err);
+        int r = copy < 0 ? pd_fail(err, PD_E_IO, "no descriptor: %s", strerror(errno))
+                         : conn_new(&conn, loop, copy, &events, err);
 
         if (r < 0) {
                 (void)safe_close(copy);
@@ -261,8 +266,8 @@ static int exchange_on(sd_event *loop, int fd, struct exchange *x, const json_t 
 }
 
 /* A child that died over it is told by how it died. */
-static int exchange(struct spawned *child, struct host *h, const char *path, const json_t *body, const char *blob, json_t **ret,
-        struct pd_error *err)
+static int exchange(struct spawned *child, struct host *h, const char *path, const json_t *body, const char *blob,
+        json_t **ret, struct pd_error *err)
 {
         struct exchange x = { .h = h };
         sd_event *loop = NULL;
@@ -279,7 +284,8 @@ static int exchange(struct spawned *child, struct host *h, const char *path, con
                 return pd_fail(err, PD_E_CRASHED, "%s: its process %s while it was loaded", path, how);
         }
         if (x.rc == -(int)PD_E_DEADLINE)
-                return pd_fail(err, PD_E_DEADLINE, "%s: was not loaded and open within %d s", path, (int)(INSTANCE_OPEN_US / USEC_PER_SEC));
+                return pd_fail(err, PD_E_DEADLINE, "%s: was not loaded and open within %d s", path,
+                        (int)(INSTANCE_OPEN_US / USEC_PER_SEC));
         if (x.rc < 0 && err)
                 *err = x.err;
         if (x.rc == 0)

@@ -20,22 +20,24 @@ int marshal_judge_text(const struct shape *s, const struct field *f, const char 
         struct pd_error *err)
 {
         if (n > f->max)
-                return pd_fail(err, code, "%s: %s is %zu bytes long, and at most %u are allowed", s->name, f->name, n, f->max);
+                return pd_fail(
+                        err, code, "%s: %s is %zu bytes long, and at most %u are allowed", s->name, f->name, n, f->max);
         if (n == 0)
                 return f->rules & RULE_EMPTY ? 0 : pd_fail(err, code, "%s: %s is empty", s->name, f->name);
         if ((f->rules & RULE_CURRENCY) && !currency_known(text))
                 return pd_fail(err, code, "%s: %s \"%s\" is no ISO 4217 code", s->name, f->name, text);
         for (size_t i = 0; i < n; i++) {
                 if (f->chars && !in_class(f->chars, text[i]))
-                        return pd_fail(err, code, "%s: %s \"%.64s\" may only have the characters %s", s->name, f->name, text,
-                                f->chars);
+                        return pd_fail(err, code, "%s: %s \"%.64s\" may only have the characters %s", s->name, f->name,
+                                text, f->chars);
                 if (!(f->rules & RULE_ANY) && (unsigned char)text[i] < ' ')
                         return pd_fail(err, code, "%s: %s has a control character at byte %zu", s->name, f->name, i);
         }
         return 0;
 }
 
-static int judge_kv(const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
+static int judge_kv(
+        const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
 {
         const char *key;
         json_t *value;
@@ -55,7 +57,8 @@ static int judge_kv(const struct shape *s, const struct field *f, const json_t *
         return 0;
 }
 
-static int judge_argv(const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
+static int judge_argv(
+        const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
 {
         if (!json_is_array(v) || json_array_size(v) == 0 || json_array_size(v) > f->max)
                 return pd_fail(err, code, "%s: %s must be a list of 1 to %u strings", s->name, f->name, f->max);
@@ -65,7 +68,8 @@ static int judge_argv(const struct shape *s, const struct field *f, const json_t
         return 0;
 }
 
-static int judge_number(const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
+static int judge_number(
+        const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
 {
         int64_t n;
 
@@ -73,18 +77,19 @@ static int judge_number(const struct shape *s, const struct field *f, const json
                 return pd_fail(err, code, "%s: %s must be a whole number", s->name, f->name);
         n = v ? (int64_t)json_integer_value(v) : 0;
         if (f->type == FIELD_ENUM && (n < f->low || n > f->high))
-                return pd_fail(err, code, "%s: %s %lld is no value that this version knows (%lld to %lld)", s->name, f->name,
-                        (long long)n, (long long)f->low, (long long)f->high);
+                return pd_fail(err, code, "%s: %s %lld is no value that this version knows (%lld to %lld)", s->name,
+                        f->name, (long long)n, (long long)f->low, (long long)f->high);
         if (f->type == FIELD_FLAGS && (n < 0 || (n & ~f->high)))
-                return pd_fail(err, code, "%s: %s 0x%llx has bits that this version does not know (0x%llx)", s->name, f->name,
-                        (unsigned long long)n, (unsigned long long)f->high);
+                return pd_fail(err, code, "%s: %s 0x%llx has bits that this version does not know (0x%llx)", s->name,
+                        f->name, (unsigned long long)n, (unsigned long long)f->high);
         if (n < f->low || n > f->high)
-                return pd_fail(err, code, "%s: %s is %lld: it must lie from %lld to %lld", s->name, f->name, (long long)n,
-                        (long long)f->low, (long long)f->high);
+                return pd_fail(err, code, "%s: %s is %lld: it must lie from %lld to %lld", s->name, f->name,
+                        (long long)n, (long long)f->low, (long long)f->high);
         return 0;
 }
 
-static int judge_field(const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
+static int judge_field(
+        const struct shape *s, const struct field *f, const json_t *v, enum pd_code code, struct pd_error *err)
 {
         if (json_is_null(v))
                 v = NULL;
@@ -143,7 +148,8 @@ int marshal_judge(const struct shape *shape, const json_t *object, enum pd_code 
                 if (!has_field(shape, key))
                         return unknown_member(shape, key, code, err);
         for (size_t i = 0; i < shape->n; i++) {
-                int r = judge_field(shape, &shape->fields[i], json_object_get(object, shape->fields[i].name), code, err);
+                int r = judge_field(
+                        shape, &shape->fields[i], json_object_get(object, shape->fields[i].name), code, err);
 
                 if (r < 0)
                         return r;

@@ -8,13 +8,24 @@
 #define NANO_MAX INT64_C(1000000000000000) /* a million units: no price or bill of one machine is above it */
 #define PEOPLE_MAX INT32_C(1000000)        /* cores, GPUs, machines in stock                            */
 
-#define TEXT(member_, rules_, max_, chars_)                                                                            \
-        { .name = #member_, .offset = offsetof(T, member_), .type = FIELD_TEXT, .rules = (rules_), .max = (max_), .chars = (chars_) }
-#define NUMBER(member_, type_, low_, high_)                                                                            \
-        { .name = #member_, .offset = offsetof(T, member_), .type = FIELD_##type_, .low = (low_), .high = (high_) }
-#define KV(member_, rules_, max_) { .name = #member_, .offset = offsetof(T, member_), .type = FIELD_KV, .rules = (rules_), .max = (max_) }
-#define SHAPE(name_, text_, rows_)                                                                                     \
-        const struct shape shape_##name_ = { .name = (text_), .size = sizeof(T), .fields = (rows_), .n = ARRAY_LEN(rows_) }
+#define TEXT(member_, rules_, max_, chars_)                                                              \
+        {                                                                                                \
+                .name = #member_, .offset = offsetof(T, member_), .type = FIELD_TEXT, .rules = (rules_), \
+                .max = (max_), .chars = (chars_)                                                         \
+        }
+#define NUMBER(member_, type_, low_, high_)                                                             \
+        {                                                                                               \
+                .name = #member_, .offset = offsetof(T, member_), .type = FIELD_##type_, .low = (low_), \
+                .high = (high_)                                                                         \
+        }
+#define KV(member_, rules_, max_)                                                                                    \
+        {                                                                                                            \
+                .name = #member_, .offset = offsetof(T, member_), .type = FIELD_KV, .rules = (rules_), .max = (max_) \
+        }
+#define SHAPE(name_, text_, rows_)                                                           \
+        const struct shape shape_##name_ = {                                                 \
+                .name = (text_), .size = sizeof(T), .fields = (rows_), .n = ARRAY_LEN(rows_) \
+        }
 
 #define T struct pd_offer
 static const struct field offer_rows[] = {
@@ -73,8 +84,8 @@ SHAPE(launch, "launch", launch_rows);
 #undef T
 
 #define T struct pd_provider_caps
-#define CAPS_ALL                                                                                                       \
-        (PD_CAP_SPOT | PD_CAP_TAGS | PD_CAP_IDEMPOTENT_LAUNCH | PD_CAP_NAME_UNIQUE | PD_CAP_GUEST_OFF_ENDS_BILLING |   \
+#define CAPS_ALL                                                                                                     \
+        (PD_CAP_SPOT | PD_CAP_TAGS | PD_CAP_IDEMPOTENT_LAUNCH | PD_CAP_NAME_UNIQUE | PD_CAP_GUEST_OFF_ENDS_BILLING | \
                 PD_CAP_NOTICE_IN_GUEST | PD_CAP_EXEC | PD_CAP_OWN_MACHINES | PD_CAP_TAGS_MUTABLE)
 static const struct field provider_caps_rows[] = {
         NUMBER(flags, FLAGS, 0, CAPS_ALL),

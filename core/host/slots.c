@@ -2,14 +2,14 @@
 /* The table of slots, one invoker a slot. An invoker only spreads struct slot_in over the slot's own argument list. */
 #include "host/slots.h"
 
-#define INVOKE(kind_, slot_, ...)                                                                                      \
-        static int kind_##_##slot_(const struct plugin *p, struct slot_call *c, struct pd_error *err)                  \
-        {                                                                                                              \
-                struct slot_in *in = &c->in;                                                                           \
-                struct slot_out *out = &c->out;                                                                        \
-                                                                                                                       \
-                (void)in, (void)out;                                                                                   \
-                return p->kind_.slot_(p->self, &c->pd, ##__VA_ARGS__, err);                                            \
+#define INVOKE(kind_, slot_, ...)                                                                     \
+        static int kind_##_##slot_(const struct plugin *p, struct slot_call *c, struct pd_error *err) \
+        {                                                                                             \
+                struct slot_in *in = &c->in;                                                          \
+                struct slot_out *out = &c->out;                                                       \
+                                                                                                      \
+                (void)in, (void)out;                                                                  \
+                return p->kind_.slot_(p->self, &c->pd, ##__VA_ARGS__, err);                           \
         }
 
 static int take_offer(void *arg, const struct pd_offer *item)
@@ -69,15 +69,21 @@ INVOKE(billing, record, &in->usage)
 INVOKE(billing, probe)
 
 /* What goes in: scalar and text arguments. */
-#define IN(member_, type_, ...) { .name = #member_, .offset = offsetof(struct slot_in, member_), .type = FIELD_##type_, __VA_ARGS__ }
-#define OUT(member_, type_, ...) { .name = #member_, .offset = offsetof(struct slot_out, member_), .type = FIELD_##type_, __VA_ARGS__ }
+#define IN(member_, type_, ...)                                                                                   \
+        {                                                                                                         \
+                .name = #member_, .offset = offsetof(struct slot_in, member_), .type = FIELD_##type_, __VA_ARGS__ \
+        }
+#define OUT(member_, type_, ...)                                                                                   \
+        {                                                                                                          \
+                .name = #member_, .offset = offsetof(struct slot_out, member_), .type = FIELD_##type_, __VA_ARGS__ \
+        }
 #define ID IN(id, TEXT, .max = 256)
 #define TAGS IN(expect_tags, KV, .rules = RULE_NULL, .max = 256)
 #define WALL .low = 0, .high = INT64_MAX
 #define NAME IN(name, TEXT, .max = 512, .chars = "A-Za-z0-9._/-")
 #define FILE_PATH IN(path, TEXT, .max = 4096)
-#define ROWS(name_, text_, ...)                                                                                        \
-        static const struct field name_##_fields[] = { __VA_ARGS__ };                                                  \
+#define ROWS(name_, text_, ...)                                       \
+        static const struct field name_##_fields[] = { __VA_ARGS__ }; \
         static const struct shape name_ = { .name = (text_), .fields = name_##_fields, .n = ARRAY_LEN(name_##_fields) }
 
 static const struct shape nothing = { .name = "arguments" };
@@ -94,13 +100,16 @@ ROWS(in_prefix, "list", IN(prefix, TEXT, .max = 512, .rules = RULE_EMPTY, .chars
 ROWS(in_name_bytes, "put", NAME, IN(bytes, U64, .low = 0, .high = INT64_MAX - 1));
 ROWS(out_stop, "renew", OUT(stop_wall_us, I64, WALL));
 ROWS(out_notice, "notice", OUT(at_wall_us, I64, WALL));
-ROWS(out_cost, "cost", OUT(nano, I64, .low = 0, .high = INT64_C(1000000000000000000)), OUT(is_estimate, I32, .low = 0, .high = 1));
+ROWS(out_cost, "cost", OUT(nano, I64, .low = 0, .high = INT64_C(1000000000000000000)),
+        OUT(is_estimate, I32, .low = 0, .high = 1));
 ROWS(out_status, "exec", OUT(status, I32, .low = 0, .high = 0xffff));
 ROWS(out_vault, "probe", OUT(flags, FLAGS, .low = 0, .high = PD_VAULT_SHARED));
 
-#define SLOT(KIND_, kind_, slot_, ...)                                                                                 \
-        { .name = #slot_, .kind = PD_KIND_##KIND_, .offset = offsetof(struct pd_##kind_, slot_), .invoke = kind_##_##slot_, \
-                __VA_ARGS__ }
+#define SLOT(KIND_, kind_, slot_, ...)                                                                 \
+        {                                                                                              \
+                .name = #slot_, .kind = PD_KIND_##KIND_, .offset = offsetof(struct pd_##kind_, slot_), \
+                .invoke = kind_##_##slot_, __VA_ARGS__                                                 \
+        }
 #define NONE .in = &nothing
 
 static const struct slot provider_slots[] = {
@@ -126,7 +135,8 @@ static const struct slot checkpoint_slots[] = {
         SLOT(CHECKPOINT, checkpoint, probe, NONE),
         SLOT(CHECKPOINT, checkpoint, prepare, .in = &shape_container, .absent = default_nothing),
         SLOT(CHECKPOINT, checkpoint, precheck, .in = &shape_container, .item = &shape_value, .put = "notes"),
-        SLOT(CHECKPOINT, checkpoint, estimate, .in = &shape_container, .out = &shape_estimate, .absent = default_unsupported),
+        SLOT(CHECKPOINT, checkpoint, estimate, .in = &shape_container, .out = &shape_estimate,
+                .absent = default_unsupported),
         SLOT(CHECKPOINT, checkpoint, save, .in = &shape_container, .item = &shape_value, .n_fds = 1, .put = "progress"),
         SLOT(CHECKPOINT, checkpoint, abort, .in = &shape_container),
         SLOT(CHECKPOINT, checkpoint, restore, .in = &shape_container, .n_fds = 1, .put = "prestart"),
@@ -155,12 +165,13 @@ static const struct {
         size_t n;
 } kinds[] = {
         [PD_KIND_PROVIDER] = { "provider", sizeof(struct pd_provider), 192, provider_slots, ARRAY_LEN(provider_slots) },
-        [PD_KIND_CHECKPOINT] = { "checkpoint", sizeof(struct pd_checkpoint), 152, checkpoint_slots, ARRAY_LEN(checkpoint_slots) },
+        [PD_KIND_CHECKPOINT] = { "checkpoint", sizeof(struct pd_checkpoint), 152, checkpoint_slots,
+                ARRAY_LEN(checkpoint_slots) },
         [PD_KIND_VAULT] = { "vault", sizeof(struct pd_vault), 112, vault_slots, ARRAY_LEN(vault_slots) },
         [PD_KIND_BILLING] = { "billing", sizeof(struct pd_billing), 80, billing_slots, ARRAY_LEN(billing_slots) },
 };
-static_assert(sizeof(struct pd_provider) >= 192 && sizeof(struct pd_checkpoint) >= 152 && sizeof(struct pd_vault) >= 112 &&
-                sizeof(struct pd_billing) >= 80,
+static_assert(sizeof(struct pd_provider) >= 192 && sizeof(struct pd_checkpoint) >= 152 &&
+                      sizeof(struct pd_vault) >= 112 && sizeof(struct pd_billing) >= 80,
         "a vtable only grows");
 
 const char *kind_name(uint32_t kind)

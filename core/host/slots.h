@@ -15,7 +15,7 @@
 #include "host/marshal.h"
 
 #define SLOT_FDS_MAX 3
-#define SLOT_ITEMS_MAX 100000u             /* callback items an answer  */
+#define SLOT_ITEMS_MAX 100000u                /* callback items an answer  */
 #define SLOT_ITEMS_BYTES (UINT32_C(32) << 20) /* their JSON text          */
 #define SLOT_TEXT_BYTES (UINT32_C(1) << 20)   /* what put() takes an answer */
 
@@ -86,17 +86,17 @@ typedef int (*slot_fn)(const struct plugin *p, struct slot_call *c, struct pd_er
 struct slot {
         const char *name;
         enum pd_kind kind;
-        size_t offset;              /* of the function pointer in the vtable                */
+        size_t offset; /* of the function pointer in the vtable                */
         slot_fn invoke;
-        slot_fn absent;             /* optional slots: the default (defaults.c); NULL = required */
-        const struct shape *in;     /* offsets into struct slot_in                          */
-        const struct shape *out;    /* offsets into struct slot_out                         */
-        const struct shape *item;   /* of the callback's struct; NULL = no struct items     */
+        slot_fn absent;           /* optional slots: the default (defaults.c); NULL = required */
+        const struct shape *in;   /* offsets into struct slot_in                          */
+        const struct shape *out;  /* offsets into struct slot_out                         */
+        const struct shape *item; /* of the callback's struct; NULL = no struct items     */
         size_t n_fds;
-        bool texts;                 /* the callback hands plain strings                     */
-        bool one_item;              /* success means exactly one callback                   */
-        const char *put;            /* the key that put() may name; NULL = none             */
-        const char *key;            /* item members that must not come twice: "id"          */
+        bool texts;      /* the callback hands plain strings                     */
+        bool one_item;   /* success means exactly one callback                   */
+        const char *put; /* the key that put() may name; NULL = none             */
+        const char *key; /* item members that must not come twice: "id"          */
 };
 
 /* NULL = that kind has no such slot. */
@@ -118,8 +118,8 @@ int slot_take_text(void *arg, const char *text);
 extern const struct pd_host slot_host;
 
 /* Decodes args and readies c for plugin p. args must outlive the call. */
-int slot_prepare(struct slot_call *c, const struct plugin *p, const struct slot *s, const json_t *args, struct arena *arena,
-        struct pd_error *err);
+int slot_prepare(struct slot_call *c, const struct plugin *p, const struct slot *s, const json_t *args,
+        struct arena *arena, struct pd_error *err);
 void slot_call_clear(struct slot_call *c);
 /* The out-arguments as JSON. */
 int slot_result(const struct slot_call *c, json_t **ret, struct pd_error *err);
@@ -133,7 +133,7 @@ int default_recipe(const struct plugin *p, struct slot_call *c, struct pd_error 
 int default_cost(const struct plugin *p, struct slot_call *c, struct pd_error *err);
 
 /* shapes.c: the SDK's structs */
-extern const struct shape shape_offer, shape_machine, shape_launch, shape_provider_caps, shape_container, shape_value, shape_capture_caps,
-        shape_estimate, shape_object, shape_usage;
+extern const struct shape shape_offer, shape_machine, shape_launch, shape_provider_caps, shape_container, shape_value,
+        shape_capture_caps, shape_estimate, shape_object, shape_usage;
 
 #endif

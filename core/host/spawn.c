@@ -27,7 +27,8 @@ struct environment {
 
 static void environment_fill(struct environment *e)
 {
-        static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", lang[] = "LANG=C.UTF-8";
+        static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                    lang[] = "LANG=C.UTF-8";
         size_t n = 0;
 
         e->list[n++] = path;
@@ -41,8 +42,8 @@ static void environment_fill(struct environment *e)
         e->list[n] = NULL;
 }
 
-static int spawn_with(const char *program, uint64_t memory_max, int theirs, pid_t *ret, posix_spawn_file_actions_t *files,
-        posix_spawnattr_t *attr)
+static int spawn_with(const char *program, uint64_t memory_max, int theirs, pid_t *ret,
+        posix_spawn_file_actions_t *files, posix_spawnattr_t *attr)
 {
         struct environment e;
         sigset_t none, all;
@@ -117,7 +118,8 @@ static void say_how(const siginfo_t *info, char *how, size_t n)
         if (info->si_code == CLD_EXITED)
                 (void)str_format(how, n, "called exit(%d)", info->si_status);
         else
-                (void)str_format(how, n, "was killed by signal %d (%s)", info->si_status, str_or(sigdescr_np(info->si_status), "unknown"));
+                (void)str_format(how, n, "was killed by signal %d (%s)", info->si_status,
+                        str_or(sigdescr_np(info->si_status), "unknown"));
 }
 
 void spawn_end(struct spawned *s, int64_t wait_us, char *how, size_t how_n)

@@ -13,7 +13,10 @@ struct spawned {
         int pidfd;
         int fd; /* our end of the socket; -1 once a conn owns it */
 };
-#define SPAWNED_NONE { .pidfd = -1, .fd = -1 }
+#define SPAWNED_NONE                  \
+        {                             \
+                .pidfd = -1, .fd = -1 \
+        }
 
 int spawn_host(const char *program, uint64_t memory_max, struct spawned *ret, struct pd_error *err);
 /* Waits up to wait_us for it to end by itself, then kills it and its group. Says how it ended, e.g. "was killed by signal 11

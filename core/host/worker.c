@@ -190,7 +190,8 @@ static int keep_config(struct worker *w, const json_t *config, struct pd_error *
         js_owned *wrap = json_pack("{s:O}", "config", config);
 
         w->config = json_incref((json_t *)(uintptr_t)config);
-        return wrap ? marshal_decode(&shape, wrap, &w->cfg, &w->arena, err) : pd_fail(err, PD_E_NOMEM, "no memory for a configuration");
+        return wrap ? marshal_decode(&shape, wrap, &w->cfg, &w->arena, err)
+                    : pd_fail(err, PD_E_NOMEM, "no memory for a configuration");
 }
 
 static int do_load(struct worker *w, struct running *r, struct pd_error *err)
@@ -227,8 +228,9 @@ static int do_call(struct worker *w, struct running *r, struct pd_error *err)
 
         if (!c || !s || !w->opened || t->n_fds != s->n_fds) {
                 free(c);
-                return pd_fail(err, c ? PD_E_INVALID : PD_E_NOMEM, "%s cannot be called: it needs an open plugin that has it and %zu descriptors",
-                        t->slot_name, s ? s->n_fds : 0);
+                return pd_fail(err, c ? PD_E_INVALID : PD_E_NOMEM,
+                        "%s cannot be called: it needs an open plugin that has it and %zu descriptors", t->slot_name,
+                        s ? s->n_fds : 0);
         }
         call_init(c, r);
         memcpy(c->in.fds, t->fds, sizeof c->in.fds);

@@ -27,7 +27,7 @@ struct task {
         /* TASK_CALL */
         char slot_name[32];
         json_t *args;
-        char token[65]; /* "" = none */
+        char token[65];        /* "" = none */
         int fds[SLOT_FDS_MAX]; /* owned */
         size_t n_fds;
         int64_t deadline_boot_us;

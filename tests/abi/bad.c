@@ -18,7 +18,8 @@ __attribute__((unused)) static void bad_close(void *self)
         (void)self;
 }
 
-__attribute__((unused)) static int bad_record(void *self, struct pd_call *call, const struct pd_usage *usage, struct pd_error *err)
+__attribute__((unused)) static int bad_record(
+        void *self, struct pd_call *call, const struct pd_usage *usage, struct pd_error *err)
 {
         (void)self, (void)call, (void)usage, (void)err;
         return 0;

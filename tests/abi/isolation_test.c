@@ -17,12 +17,18 @@
 static sd_event *loop;
 static char dir[256], odd_path[512], concurrent_path[512], bare_path[512];
 
-static int open_odd(struct host **ret, const char *path, const char *behave, const char *at, enum host_isolation isolation,
-        struct pd_error *err)
+static int open_odd(struct host **ret, const char *path, const char *behave, const char *at,
+        enum host_isolation isolation, struct pd_error *err)
 {
         js_owned *config = json_pack("{s:s,s:s}", "behave", behave, "at", at);
-        struct host_params p = { .name = "lab", .path = path, .kind = PD_KIND_PROVIDER, .config = config, .isolation = isolation,
-                .program = PROGRAM, .owner_uid = geteuid(), .memory_max = UINT64_C(256) << 20 };
+        struct host_params p = { .name = "lab",
+                .path = path,
+                .kind = PD_KIND_PROVIDER,
+                .config = config,
+                .isolation = isolation,
+                .program = PROGRAM,
+                .owner_uid = geteuid(),
+                .memory_max = UINT64_C(256) << 20 };
 
         return host_open(ret, loop, &p, err);
 }
@@ -41,14 +47,14 @@ static struct host *must_open(const char *path, const char *behave, const char *
 
 static json_t *launch_args(void)
 {
-        return json_pack("{s:s,s:s,s:i,s:I,s:{s:s,s:s}}", "zone", "a", "type", "small", "market", PD_MARKET_SPOT, "stop_wall_us",
-                (json_int_t)1900000000000000, "tags", "zz", "1", "portald", "ins_1");
+        return json_pack("{s:s,s:s,s:i,s:I,s:{s:s,s:s}}", "zone", "a", "type", "small", "market", PD_MARKET_SPOT,
+                "stop_wall_us", (json_int_t)1900000000000000, "tags", "zz", "1", "portald", "ins_1");
 }
 
 /* Faults of the whole plugin: what the call gets as a query and with a token. `in_process` runs only where it can be survived. */
 static const struct {
         const char *behave, *name, *part; /* part: of the sentence */
-        bool limit; /* needs RLIMIT_AS */
+        bool limit;                       /* needs RLIMIT_AS */
 } deaths[] = {
         { "segfault", "segfaults", "killed by signal 11", false },
         { "exit", "calls exit()", "called exit(3)", false },
@@ -81,13 +87,14 @@ static void test_deaths(struct host *beside)
                 ask(h, &r, "offers", NULL, NULL, 0, NULL, 20 * USEC_PER_SEC);
                 answers_beside(beside, deaths[i].name);
                 (void)turn_until(loop, &r.done, 25 * USEC_PER_SEC);
-                tap_ok(r.rc == -PD_E_CRASHED && r.calls == 1, "a query into a plugin that %s is CRASHED, once (%d)", deaths[i].name, r.rc);
+                tap_ok(r.rc == -PD_E_CRASHED && r.calls == 1, "a query into a plugin that %s is CRASHED, once (%d)",
+                        deaths[i].name, r.rc);
 #ifndef PORTALD_SANITIZED /* whose handlers turn signals into exits */
                 tap_has(r.err.text, deaths[i].part, "... and says how it died");
 #endif
                 tap_has(r.err.text, "odd (lab)", "... naming plugin and connection");
-                tap_ok(ask_wait(loop, h, &again, "caps", NULL, NULL, 0, NULL) == 0, "... and the next call finds it started again: %s",
-                        again.err.text);
+                tap_ok(ask_wait(loop, h, &again, "caps", NULL, NULL, 0, NULL) == 0,
+                        "... and the next call finds it started again: %s", again.err.text);
                 reply_clear(&r);
                 reply_clear(&again);
                 host_free(h);
@@ -113,7 +120,8 @@ static void test_death_with_token(void)
 static void test_hangs(struct host *beside)
 {
         struct reply query = { 0 }, token = { 0 }, inside = { 0 }, behind = { 0 }, after = { 0 };
-        struct host *a = must_open(odd_path, "hang", "offers", HOST_PROCESS), *b = must_open(odd_path, "hang", "launch", HOST_PROCESS),
+        struct host *a = must_open(odd_path, "hang", "offers", HOST_PROCESS),
+                    *b = must_open(odd_path, "hang", "launch", HOST_PROCESS),
                     *c = must_open(odd_path, "slow", "offers", HOST_NONE);
 
         ask(a, &query, "offers", NULL, NULL, 0, NULL, 100 * USEC_PER_MSEC);
@@ -124,13 +132,15 @@ static void test_hangs(struct host *beside)
         (void)turn_until(loop, &behind.done, 5 * USEC_PER_SEC);
         tap_int(behind.rc, -PD_E_TRANSIENT, "a call whose deadline passes in the queue was never begun: TRANSIENT");
         (void)turn_until(loop, &inside.done, 5 * USEC_PER_SEC);
-        tap_int(inside.rc, -PD_E_CANCELLED, "isolation none: cancelled() turns true at the deadline, and the plugin comes back by itself");
+        tap_int(inside.rc, -PD_E_CANCELLED,
+                "isolation none: cancelled() turns true at the deadline, and the plugin comes back by itself");
         (void)turn_until(loop, &query.done, 20 * USEC_PER_SEC);
         (void)turn_until(loop, &token.done, 20 * USEC_PER_SEC);
         tap_int(query.rc, -PD_E_DEADLINE, "a query that hangs is DEADLINE after the grace");
         tap_int(token.rc, -PD_E_UNKNOWN_OUTCOME, "a launch that hangs is an unknown outcome after the grace");
         tap_has(token.err.text, "launch did not return within", "... and says so");
-        tap_ok(ask_wait(loop, a, &after, "caps", NULL, NULL, 0, NULL) == 0, "the killed plugin is started again for the next call");
+        tap_ok(ask_wait(loop, a, &after, "caps", NULL, NULL, 0, NULL) == 0,
+                "the killed plugin is started again for the next call");
         reply_clear(&query);
         reply_clear(&token);
         reply_clear(&inside);
@@ -183,7 +193,8 @@ static json_t *args_for(const char *slot)
         if (streq(slot, "list_owned"))
                 return json_pack("{s:{s:s}}", "expect_tags", "portald", "ins_1");
         if (streq(slot, "renew"))
-                return json_pack("{s:s,s:{s:s},s:I}", "id", "i-1", "expect_tags", "portald", "ins_1", "stop_wall_us", (json_int_t)1900000000000001);
+                return json_pack("{s:s,s:{s:s},s:I}", "id", "i-1", "expect_tags", "portald", "ins_1", "stop_wall_us",
+                        (json_int_t)1900000000000001);
         return NULL;
 }
 
@@ -193,10 +204,13 @@ static void test_nonsense(enum host_isolation isolation, const char *how)
                 struct host *h = must_open(odd_path, nonsense[i].behave, nonsense[i].slot, isolation);
                 int want = nonsense[i].token ? -PD_E_UNKNOWN_OUTCOME : -PD_E_INTERNAL;
                 struct reply r = { 0 };
-                int rc = ask_wait(loop, h, &r, nonsense[i].slot, args_for(nonsense[i].slot), NULL, 0, nonsense[i].token ? "tok-9" : NULL);
+                int rc = ask_wait(loop, h, &r, nonsense[i].slot, args_for(nonsense[i].slot), NULL, 0,
+                        nonsense[i].token ? "tok-9" : NULL);
 
-                tap_ok(rc == want && r.calls == 1 && strstr(r.err.text, nonsense[i].part) && strstr(r.err.text, "plugin odd"),
-                        "%s: %s by %s is refused, naming the plugin: %s", how, nonsense[i].behave, nonsense[i].slot, r.err.text);
+                tap_ok(rc == want && r.calls == 1 && strstr(r.err.text, nonsense[i].part) &&
+                                strstr(r.err.text, "plugin odd"),
+                        "%s: %s by %s is refused, naming the plugin: %s", how, nonsense[i].behave, nonsense[i].slot,
+                        r.err.text);
                 reply_clear(&r);
                 host_free(h);
         }
@@ -206,7 +220,8 @@ static void test_nonsense(enum host_isolation isolation, const char *how)
 
 static void test_errors(enum host_isolation isolation, const char *how)
 {
-        struct host *h = must_open(odd_path, "capacity", "launch", isolation), *bad = must_open(odd_path, "bad error", "launch", isolation);
+        struct host *h = must_open(odd_path, "capacity", "launch", isolation),
+                    *bad = must_open(odd_path, "bad error", "launch", isolation);
         struct reply r = { 0 };
 
         (void)ask_wait(loop, h, &r, "launch", launch_args(), NULL, 0, "tok-3");
@@ -214,10 +229,12 @@ static void test_errors(enum host_isolation isolation, const char *how)
                         streq(r.err.provider_code, "InsufficientInstanceCapacity"),
                 "%s: a plugin's error comes with its text, its provider's code and when to ask again", how);
         (void)ask_wait(loop, bad, &r, "launch", launch_args(), NULL, 0, "tok-4");
-        tap_ok(r.rc == -PD_E_CAPACITY && strstr(r.err.text, "no explanation"), "%s: an error filled with rubbish keeps its code only", how);
+        tap_ok(r.rc == -PD_E_CAPACITY && strstr(r.err.text, "no explanation"),
+                "%s: an error filled with rubbish keeps its code only", how);
         (void)ask_wait(loop, h, &r, "validate", NULL, NULL, 0, NULL);
         tap_ok(r.rc == -PD_E_AUTH && streq(js_str(r.text, "missing", ""), "ec2:RunInstances"),
-                "%s: put() refuses unknown keys and a MiB, replaces, and its text comes with an error too: %s", how, r.err.text);
+                "%s: put() refuses unknown keys and a MiB, replaces, and its text comes with an error too: %s", how,
+                r.err.text);
         reply_clear(&r);
         host_free(h);
         host_free(bad);
@@ -229,12 +246,14 @@ static void test_exec(struct host *h, const char *how)
         struct reply r = { 0 };
         char got[64] = "";
 
-        if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(err_pipe, O_CLOEXEC) < 0 || write(in[1], "hello", 5) != 5) {
+        if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC | O_NONBLOCK) < 0 || pipe2(err_pipe, O_CLOEXEC) < 0 ||
+                write(in[1], "hello", 5) != 5) {
                 tap_ok(false, "pipes");
                 return;
         }
         (void)close(in[1]);
-        (void)ask_wait(loop, h, &r, "exec", json_pack("{s:s,s:[s,s]}", "id", "i-1", "argv", "cat", "-u"), (int[]){ in[0], out[1], err_pipe[1] }, 3, NULL);
+        (void)ask_wait(loop, h, &r, "exec", json_pack("{s:s,s:[s,s]}", "id", "i-1", "argv", "cat", "-u"),
+                (int[]){ in[0], out[1], err_pipe[1] }, 3, NULL);
         tap_ok(r.rc == 0 && js_int(r.ret, "status", 0) == 7 << 8, "%s: exec returns the wait status", how);
         tap_ok(read(out[0], got, sizeof got - 1) > 0 && streq(got, "cat -u hello"),
                 "%s: three descriptors and argv arrive in order", how);
@@ -255,23 +274,30 @@ static void test_well(enum host_isolation isolation, const char *how)
         tap_str(host_plugin_name(h), "odd", "the plugin's name is the head's");
         tap_str(host_plugin_version(h), "1.0", "and so is its version");
         (void)ask_wait(loop, h, &r, "caps", NULL, NULL, 0, NULL);
-        tap_ok(r.rc == 0 && js_int(r.ret, "lease", 0) == PD_LEASE_NATIVE_MOVABLE && json_array_size(r.items) == 0, "%s: caps", how);
+        tap_ok(r.rc == 0 && js_int(r.ret, "lease", 0) == PD_LEASE_NATIVE_MOVABLE && json_array_size(r.items) == 0,
+                "%s: caps", how);
         (void)ask_wait(loop, h, &r, "launch", launch_args(), NULL, 0, "tok-5");
         tags = json_object_get(json_array_get(r.items, 0), "tags");
-        tap_ok(r.rc == 0 && streq(js_str(json_array_get(r.items, 0), "op_token", ""), "tok-5"), "%s: the token reaches the plugin", how);
-        tap_str(json_object_iter_key(json_object_iter((json_t *)(uintptr_t)tags)), "zz", "tags go out and come back in the caller's order");
+        tap_ok(r.rc == 0 && streq(js_str(json_array_get(r.items, 0), "op_token", ""), "tok-5"),
+                "%s: the token reaches the plugin", how);
+        tap_str(json_object_iter_key(json_object_iter((json_t *)(uintptr_t)tags)), "zz",
+                "tags go out and come back in the caller's order");
         (void)ask_wait(loop, h, &r, "notice", json_pack("{s:s}", "id", "i-1"), NULL, 0, NULL);
         tap_ok(r.rc == 0 && js_int(r.ret, "at_wall_us", -1) == 0, "%s: an absent notice() means none", how);
         (void)ask_wait(loop, h, &r, "guest_stop_recipe", json_pack("{s:s}", "id", "i-1"), NULL, 0, NULL);
-        tap_ok(r.rc == 0 && streq(js_str(r.text, "recipe", "?"), ""), "%s: an absent guest_stop_recipe() is empty", how);
+        tap_ok(r.rc == 0 && streq(js_str(r.text, "recipe", "?"), ""), "%s: an absent guest_stop_recipe() is empty",
+                how);
         (void)ask_wait(loop, h, &r, "cost",
-                json_pack("{s:s,s:i,s:I}", "id", "i-1", "from_wall_us", 0, "to_wall_us", (json_int_t)(2 * USEC_PER_HOUR)), NULL, 0, NULL);
+                json_pack(
+                        "{s:s,s:i,s:I}", "id", "i-1", "from_wall_us", 0, "to_wall_us", (json_int_t)(2 * USEC_PER_HOUR)),
+                NULL, 0, NULL);
         tap_ok(r.rc == 0 && js_int(r.ret, "nano", 0) == 700000000 && js_int(r.ret, "is_estimate", 0) == 1,
                 "%s: an absent cost() is price x time, and an estimate", how);
         (void)ask_wait(loop, h, &r, "put", json_pack("{s:s,s:s}", "id", "i-1", "path", "/x"), (int[]){ 0 }, 1, NULL);
         tap_int(r.rc, -PD_E_UNSUPPORTED, "an absent put() is UNSUPPORTED");
         (void)ask_wait(loop, h, &r, "actions", NULL, NULL, 0, NULL);
-        tap_ok(r.rc == 0 && streq(json_string_value(json_array_get(r.items, 1)), "odd:Run"), "%s: actions are plain strings", how);
+        tap_ok(r.rc == 0 && streq(json_string_value(json_array_get(r.items, 1)), "odd:Run"),
+                "%s: actions are plain strings", how);
         (void)ask_wait(loop, h, &r, "terminate", json_pack("{s:s}", "id", "i-1"), NULL, 0, "tok-6");
         tap_int(r.rc, -PD_E_PERM, "no tags given is NULL for the plugin");
         test_exec(h, how);
@@ -281,11 +307,13 @@ static void test_well(enum host_isolation isolation, const char *how)
 
 static void test_large(enum host_isolation isolation, const char *how)
 {
-        struct host *h = must_open(odd_path, "many items", "none", isolation), *log = must_open(odd_path, "chatty", "none", isolation);
+        struct host *h = must_open(odd_path, "many items", "none", isolation),
+                    *log = must_open(odd_path, "chatty", "none", isolation);
         struct reply r = { 0 };
 
         (void)ask_wait(loop, h, &r, "offers", NULL, NULL, 0, NULL);
-        tap_ok(r.rc == 0 && json_array_size(r.items) == 20002 && streq(js_str(json_array_get(r.items, 19999), "type", ""), "t19999"),
+        tap_ok(r.rc == 0 && json_array_size(r.items) == 20002 &&
+                        streq(js_str(json_array_get(r.items, 19999), "type", ""), "t19999"),
                 "%s: 20002 offers, several frames long, arrive whole and in order", how);
         (void)ask_wait(loop, log, &r, "offers", NULL, NULL, 0, NULL);
         tap_int(r.rc, 0, "a plugin that logs 5000 lines in one call is answered all the same");
@@ -301,13 +329,17 @@ static void test_refusals(enum host_isolation isolation, const char *how)
         struct reply r = { 0 };
 
         ask(h, &r, "no_such", NULL, NULL, 0, NULL, USEC_PER_SEC);
-        tap_ok(r.refused && r.rc == -PD_E_UNSUPPORTED, "%s: a slot that no provider has is refused at once: %s", how, r.err.text);
+        tap_ok(r.refused && r.rc == -PD_E_UNSUPPORTED, "%s: a slot that no provider has is refused at once: %s", how,
+                r.err.text);
         ask(h, &r, "describe", json_pack("{s:s,s:i}", "id", "i-1", "nmae", 1), NULL, 0, NULL, USEC_PER_SEC);
-        tap_ok(r.refused && r.rc == -PD_E_INVALID && strstr(r.err.text, "\"nmae\""), "%s: an unknown argument is refused: %s", how, r.err.text);
+        tap_ok(r.refused && r.rc == -PD_E_INVALID && strstr(r.err.text, "\"nmae\""),
+                "%s: an unknown argument is refused: %s", how, r.err.text);
         ask(h, &r, "describe", NULL, NULL, 0, NULL, USEC_PER_SEC);
-        tap_ok(r.refused && strstr(r.err.text, "id is missing"), "%s: a missing argument is refused: %s", how, r.err.text);
+        tap_ok(r.refused && strstr(r.err.text, "id is missing"), "%s: a missing argument is refused: %s", how,
+                r.err.text);
         ask(h, &r, "exec", json_pack("{s:s,s:[s]}", "id", "i-1", "argv", "x"), NULL, 0, NULL, USEC_PER_SEC);
-        tap_ok(r.refused && strstr(r.err.text, "3 descriptors"), "%s: missing descriptors are refused: %s", how, r.err.text);
+        tap_ok(r.refused && strstr(r.err.text, "3 descriptors"), "%s: missing descriptors are refused: %s", how,
+                r.err.text);
         ask(h, &r, "launch", launch_args(), NULL, 0, "no blanks", USEC_PER_SEC);
         tap_ok(r.refused && strstr(r.err.text, "token"), "%s: a token with a blank is refused: %s", how, r.err.text);
         ask(h, &r, "caps", NULL, NULL, 0, NULL, 0);
@@ -340,7 +372,8 @@ static void test_queue(enum host_isolation isolation, const char *how)
                 reply_clear(&r[i]);
 }
 
-static void free_in_callback(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void free_in_callback(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct host **h = arg;
 
@@ -393,7 +426,8 @@ static void test_open(enum host_isolation isolation, const char *how)
         struct pd_error err;
         int rc = open_odd(&h, odd_path, "refuse", "open", isolation, &err);
 
-        tap_ok(!h && rc == -PD_E_AUTH && streq(err.subject, "behave"), "%s: an error of open() reaches host_open() whole: %s", how, err.text);
+        tap_ok(!h && rc == -PD_E_AUTH && streq(err.subject, "behave"),
+                "%s: an error of open() reaches host_open() whole: %s", how, err.text);
         host_free(h);
 }
 
@@ -403,7 +437,8 @@ static void test_open_dies(void)
         struct pd_error err;
         int rc = open_odd(&h, odd_path, "die open", "open", HOST_PROCESS, &err);
 
-        tap_ok(!h && rc == -PD_E_CRASHED && strstr(err.text, "while it was loaded"), "a plugin that dies in open() is an error: %s", err.text);
+        tap_ok(!h && rc == -PD_E_CRASHED && strstr(err.text, "while it was loaded"),
+                "a plugin that dies in open() is an error: %s", err.text);
         host_free(h);
 }
 

@@ -48,13 +48,16 @@ static bool new_reason(const char *text)
 /* name: what it is. part: of the sentence. The refusal is alike when it is opened inside this process, where that can be survived. */
 static void refused(const char *name, const char *path, uint32_t kind, enum pd_code code, const char *part, bool inside)
 {
-        struct host_params p = { .name = "lab", .path = path, .kind = PD_KIND_BILLING, .isolation = HOST_NONE, .owner_uid = geteuid() };
+        struct host_params p = {
+                .name = "lab", .path = path, .kind = PD_KIND_BILLING, .isolation = HOST_NONE, .owner_uid = geteuid()
+        };
         struct pd_error err = { 0 }, err_inside = { 0 };
         sd_event *loop = NULL;
         struct host *h = NULL;
         int rc = host_check_file(path, kind, geteuid(), PROGRAM, NULL, &err);
 
-        if (!tap_ok(rc == -(int)code && strstr(err.text, part) && new_reason(err.text), "refused, %s: %s", name, err.text))
+        if (!tap_ok(rc == -(int)code && strstr(err.text, part) && new_reason(err.text), "refused, %s: %s", name,
+                    err.text))
                 tap_note("code %d, want %d, with \"%s\", and a sentence of its own", rc, -(int)code, part);
         if (!inside)
                 return;
@@ -131,13 +134,16 @@ static void test_files(void)
         (void)mkdir(writable, 0755);
         (void)chmod(writable, 0777);
         (void)plugin_dir_copy(writable, PLUGINS "bad-none.so", "p.so", path);
-        refused("below a directory that everyone may write to", path, 0, PD_E_PERM, "the directory is writable by everyone", true);
+        refused("below a directory that everyone may write to", path, 0, PD_E_PERM,
+                "the directory is writable by everyone", true);
         below(other, "link-into-open.so");
         (void)symlink(path, other);
         (void)chmod(writable, 0775);
-        refused("a link to a place that a group may write to", other, 0, PD_E_PERM, "the directory is writable by its group", true);
+        refused("a link to a place that a group may write to", other, 0, PD_E_PERM,
+                "the directory is writable by its group", true);
         (void)chmod(writable, 01777);
-        tap_ok(host_check_file(path, 0, geteuid(), PROGRAM, NULL, NULL) == -PD_E_PERM, "a sticky directory for everyone, like /tmp, is refused too");
+        tap_ok(host_check_file(path, 0, geteuid(), PROGRAM, NULL, NULL) == -PD_E_PERM,
+                "a sticky directory for everyone, like /tmp, is refused too");
 
         refused("a relative path", "plugins/p.so", 0, PD_E_INVALID, "must be absolute", true);
         below(path, "none.so");
@@ -165,14 +171,20 @@ static void test_good(void)
         struct pd_error err = { 0 };
         sd_event *loop = NULL;
         struct host *h = NULL;
-        struct host_params p = { .name = "lab", .path = path, .kind = PD_KIND_BILLING, .program = PROGRAM, .owner_uid = geteuid() };
+        struct host_params p = {
+                .name = "lab", .path = path, .kind = PD_KIND_BILLING, .program = PROGRAM, .owner_uid = geteuid()
+        };
 
         (void)plugin_dir_copy(dir, PLUGINS "bad-none.so", NULL, path);
-        tap_ok(host_check_file(path, PD_KIND_BILLING, geteuid(), PROGRAM, &info, &err) == 0, "S-02 the same file without a fault is accepted: %s", err.text);
-        tap_ok(streq(js_str(info, "name", ""), "good") && streq(js_str(info, "kind", ""), "billing") && streq(js_str(info, "abi", ""), "1.0") &&
-                        js_bool(json_object_get(info, "slots"), "record", false) && !js_bool(json_object_get(info, "slots"), "probe", true),
+        tap_ok(host_check_file(path, PD_KIND_BILLING, geteuid(), PROGRAM, &info, &err) == 0,
+                "S-02 the same file without a fault is accepted: %s", err.text);
+        tap_ok(streq(js_str(info, "name", ""), "good") && streq(js_str(info, "kind", ""), "billing") &&
+                        streq(js_str(info, "abi", ""), "1.0") &&
+                        js_bool(json_object_get(info, "slots"), "record", false) &&
+                        !js_bool(json_object_get(info, "slots"), "probe", true),
                 "... and described: name, kind, ABI, slots");
-        refused("the right file for another purpose", path, PD_KIND_VAULT, PD_E_ABI, "is a billing plugin, and a vault plugin is needed", false);
+        refused("the right file for another purpose", path, PD_KIND_VAULT, PD_E_ABI,
+                "is a billing plugin, and a vault plugin is needed", false);
         below(link, "link.so");
         (void)symlink("./bad-none.so", link);
         tap_ok(host_check_file(link, 0, geteuid(), PROGRAM, NULL, &err) == 0, "a link whose way is safe is followed");
@@ -181,7 +193,8 @@ static void test_good(void)
                 "a plugin built for a later minor version, with a longer table, is accepted: %s", err.text);
         p.program = "/no/such/program";
         (void)sd_event_new(&loop);
-        tap_ok(host_open(&h, loop, &p, &err) < 0 && strstr(err.text, "/no/such/program"), "a missing plugin host is named: %s", err.text);
+        tap_ok(host_open(&h, loop, &p, &err) < 0 && strstr(err.text, "/no/such/program"),
+                "a missing plugin host is named: %s", err.text);
         sd_event_unref(loop);
 }
 

@@ -98,9 +98,19 @@ static int odd_caps(void *self, struct pd_call *call, struct pd_provider_caps *r
 
 static struct pd_offer good_offer(const char *type)
 {
-        return (struct pd_offer){ .size = sizeof(struct pd_offer), .zone = "a", .type = type, .market = PD_MARKET_SPOT, .currency = "EUR",
-                .price_nano_hour = 350000000, .price_at_wall_us = 1, .price_source = "config", .cpu_milli = 2000, .gpu_model = "",
-                .memory_bytes = 1u << 30, .notice_us = 120000000, .stock = -1 };
+        return (struct pd_offer){ .size = sizeof(struct pd_offer),
+                .zone = "a",
+                .type = type,
+                .market = PD_MARKET_SPOT,
+                .currency = "EUR",
+                .price_nano_hour = 350000000,
+                .price_at_wall_us = 1,
+                .price_source = "config",
+                .cpu_milli = 2000,
+                .gpu_model = "",
+                .memory_bytes = 1u << 30,
+                .notice_us = 120000000,
+                .stock = -1 };
 }
 
 static char huge[3 << 20];
@@ -162,12 +172,20 @@ static int odd_offers(void *self, struct pd_call *call, pd_offer_fn each, void *
         return each(arg, &large);
 }
 
-static int give_machine(const struct odd *o, const char *id, const char *token, const struct pd_kv *tags, pd_machine_fn each, void *arg)
+static int give_machine(
+        const struct odd *o, const char *id, const char *token, const struct pd_kv *tags, pd_machine_fn each, void *arg)
 {
         struct pd_pair foreign = { "portald", "somebody-else" };
         struct pd_kv foreign_tags = { sizeof foreign_tags, 1, &foreign };
-        struct pd_machine m = { .size = sizeof m, .id = id, .zone = "a", .type = "small", .market = PD_MARKET_SPOT,
-                .state = PD_MACHINE_RUNNING, .endpoint = "/run/portald/runner.sock", .stop_wall_us = o->stop_wall_us, .op_token = token,
+        struct pd_machine m = { .size = sizeof m,
+                .id = id,
+                .zone = "a",
+                .type = "small",
+                .market = PD_MARKET_SPOT,
+                .state = PD_MACHINE_RUNNING,
+                .endpoint = "/run/portald/runner.sock",
+                .stop_wall_us = o->stop_wall_us,
+                .op_token = token,
                 .tags = tags };
 
         if (strcmp(o->behave, "null id") == 0)
@@ -187,7 +205,8 @@ static int give_machine(const struct odd *o, const char *id, const char *token, 
         return each(arg, &m);
 }
 
-static int odd_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg, struct pd_error *err)
+static int odd_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg,
+        struct pd_error *err)
 {
         struct odd *o = self;
         int r = misbehave(o, call, "launch", err);
@@ -196,29 +215,32 @@ static int odd_launch(void *self, struct pd_call *call, const struct pd_launch *
         return r ? r : give_machine(o, "i-1", call->op_token ? call->op_token : "", req->tags, each, arg);
 }
 
-static int odd_find(void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
+static int odd_find(
+        void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         int r = misbehave(self, call, "find", err);
 
         return r ? r : give_machine(self, "i-1", op_token, NULL, each, arg);
 }
 
-static int odd_describe(void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
+static int odd_describe(
+        void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         int r = misbehave(self, call, "describe", err);
 
         return r ? r : give_machine(self, id, "", NULL, each, arg);
 }
 
-static int odd_list(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each, void *arg, struct pd_error *err)
+static int odd_list(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each, void *arg,
+        struct pd_error *err)
 {
         int r = misbehave(self, call, "list_owned", err);
 
         return r ? r : give_machine(self, "i-1", "", expect_tags, each, arg);
 }
 
-static int odd_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, int64_t stop_wall_us,
-        int64_t *ret_stop_wall_us, struct pd_error *err)
+static int odd_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags,
+        int64_t stop_wall_us, int64_t *ret_stop_wall_us, struct pd_error *err)
 {
         const struct odd *o = self;
         int r = misbehave(o, call, "renew", err);
@@ -228,7 +250,8 @@ static int odd_renew(void *self, struct pd_call *call, const char *id, const str
         return r;
 }
 
-static int odd_terminate(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
+static int odd_terminate(
+        void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
 {
         int r = misbehave(self, call, "terminate", err);
 
@@ -249,8 +272,8 @@ __attribute__((unused)) static int odd_validate(void *self, struct pd_call *call
         return r ? r : pd_fail(err, PD_E_AUTH, "a right is missing");
 }
 
-__attribute__((unused)) static int odd_exec(void *self, struct pd_call *call, const char *id, const char *const *argv, int stdin_fd, int stdout_fd, int stderr_fd,
-        int32_t *ret_status, struct pd_error *err)
+__attribute__((unused)) static int odd_exec(void *self, struct pd_call *call, const char *id, const char *const *argv,
+        int stdin_fd, int stdout_fd, int stderr_fd, int32_t *ret_status, struct pd_error *err)
 {
         char in[64] = "";
         ssize_t n = read(stdin_fd, in, sizeof in - 1);
@@ -263,7 +286,8 @@ __attribute__((unused)) static int odd_exec(void *self, struct pd_call *call, co
         return r;
 }
 
-static int odd_actions(void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
+static int odd_actions(
+        void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
 {
         int r = misbehave(self, call, "actions", err);
 

@@ -4,10 +4,11 @@
 
 static json_t *usage(const char *id, const char *currency, int64_t amount)
 {
-        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:s,s:s,s:{s:s,s:s}}", "id", id, "job", "job_1", "project", "ada", "user", "ada",
-                "offer", "lab/here/small", "machine", "m-1", "generation", 3, "from_wall_us", (json_int_t)1900000000000000, "to_wall_us",
-                (json_int_t)1900000060000000, "price_nano_hour", (json_int_t)350000000, "amount_nano", (json_int_t)amount, "currency", currency, "plan",
-                "", "tags", "z", "\"quoted\"\n", "a", "\xc3\xa9");
+        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:I,s:I,s:I,s:I,s:s,s:s,s:{s:s,s:s}}", "id", id, "job", "job_1",
+                "project", "ada", "user", "ada", "offer", "lab/here/small", "machine", "m-1", "generation", 3,
+                "from_wall_us", (json_int_t)1900000000000000, "to_wall_us", (json_int_t)1900000060000000,
+                "price_nano_hour", (json_int_t)350000000, "amount_nano", (json_int_t)amount, "currency", currency,
+                "plan", "", "tags", "z", "\"quoted\"\n", "a", "\xc3\xa9");
 }
 
 static void run(struct suite *s)

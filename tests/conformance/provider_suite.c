@@ -33,8 +33,8 @@ static json_t *id_and_tags(const char *id, const char *who)
 
 static json_t *launch_args(const struct at_work *w, const char *zone, const char *type, int64_t stop_wall_us)
 {
-        return json_pack("{s:s,s:s,s:I,s:I,s:o}", "zone", zone, "type", type, "market", (json_int_t)w->market, "stop_wall_us", (json_int_t)stop_wall_us,
-                "tags", tags("ins_suite"));
+        return json_pack("{s:s,s:s,s:I,s:I,s:o}", "zone", zone, "type", type, "market", (json_int_t)w->market,
+                "stop_wall_us", (json_int_t)stop_wall_us, "tags", tags("ins_suite"));
 }
 
 static int64_t now_wall_us(void)
@@ -63,14 +63,16 @@ static void test_caps(struct at_work *w)
         w->lease = js_int(w->r.ret, "lease", 0);
         w->settle_us = js_int(w->r.ret, "settle_us", 0);
         w->keeps_record = !(w->flags & PD_CAP_OWN_MACHINES) || (w->flags & PD_CAP_TAGS);
-        tap_ok(!(w->flags & PD_CAP_OWN_MACHINES) || w->lease == PD_LEASE_JOB_ONLY, "%s: N-02 own machines have a lease that ends only the job", w->s->how);
+        tap_ok(!(w->flags & PD_CAP_OWN_MACHINES) || w->lease == PD_LEASE_JOB_ONLY,
+                "%s: N-02 own machines have a lease that ends only the job", w->s->how);
         (void)call(w, "validate", NULL, NULL);
         suite_is(w->s, &w->r, PD_OK, "validate()");
 }
 
 static void test_actions(struct at_work *w)
 {
-        static const char *const never[] = { "quota", "Quota", "LimitIncrease", "iam:", "CreateUser", "AttachPolicy", "PutRolePolicy" };
+        static const char *const never[] = { "quota", "Quota", "LimitIncrease", "iam:", "CreateUser", "AttachPolicy",
+                "PutRolePolicy" };
         bool bad = false;
 
         (void)call(w, "actions", NULL, NULL);
@@ -90,7 +92,8 @@ static bool test_offers(struct at_work *w)
         for (size_t i = 0; i < json_array_size(w->r.items); i++) {
                 const json_t *o = json_array_get(w->r.items, i);
 
-                if (js_int(o, "stock", 0) != 0 && (!best || js_int(o, "price_nano_hour", 0) < js_int(best, "price_nano_hour", 0)))
+                if (js_int(o, "stock", 0) != 0 &&
+                        (!best || js_int(o, "price_nano_hour", 0) < js_int(best, "price_nano_hour", 0)))
                         best = o;
         }
         if (!tap_ok(best != NULL, "%s: at least one offer can be had", w->s->how))
@@ -124,14 +127,17 @@ static bool test_launch(struct at_work *w)
         if (!suite_is(w->s, &w->r, PD_OK, "launch() of %s/%s", w->zone, w->type))
                 return false;
         (void)snprintf(w->id, sizeof w->id, "%s", js_str(item(w), "id", ""));
-        tap_ok(streq(js_str(item(w), "zone", ""), w->zone) && streq(js_str(item(w), "type", ""), w->type), "%s: ... is what was asked for", w->s->how);
+        tap_ok(streq(js_str(item(w), "zone", ""), w->zone) && streq(js_str(item(w), "type", ""), w->type),
+                "%s: ... is what was asked for", w->s->how);
         if (w->flags & PD_CAP_TAGS)
-                tap_ok(streq(js_str(json_object_get(item(w), "tags"), "portald-installation", ""), "ins_suite"), "%s: ... with its tags on it", w->s->how);
+                tap_ok(streq(js_str(json_object_get(item(w), "tags"), "portald-installation", ""), "ins_suite"),
+                        "%s: ... with its tags on it", w->s->how);
         if (w->lease <= PD_LEASE_EXTERNAL)
                 tap_ok(js_int(item(w), "stop_wall_us", 0) > 0 && js_int(item(w), "stop_wall_us", 0) <= w->stop_wall_us,
                         "%s: N-05 ... and its hard stop, no later than asked", w->s->how);
         (void)call(w, "launch", launch_args(w, w->zone, w->type, w->stop_wall_us), "suite-1");
-        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: the same token again gives the same machine: %s", w->s->how, w->r.err.text);
+        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id),
+                "%s: the same token again gives the same machine: %s", w->s->how, w->r.err.text);
         return true;
 }
 
@@ -140,7 +146,8 @@ static void test_looks(struct at_work *w)
         int mine = 0;
 
         (void)call(w, "find", json_pack("{s:s}", "op_token", "suite-1"), NULL);
-        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: find() by its token: %s", w->s->how, w->r.err.text);
+        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: find() by its token: %s", w->s->how,
+                w->r.err.text);
         if (w->keeps_record) {
                 (void)call(w, "find", json_pack("{s:s}", "op_token", "suite-never"), NULL);
                 suite_is(w->s, &w->r, PD_E_NOT_FOUND, "find() of a token that made nothing");
@@ -155,27 +162,36 @@ static void test_looks(struct at_work *w)
         tap_ok(w->r.rc == 0 && mine == 1, "%s: list_owned() has it once: %s", w->s->how, w->r.err.text);
         if (w->flags & PD_CAP_TAGS) {
                 (void)call(w, "list_owned", json_pack("{s:o}", "expect_tags", tags("ins_another")), NULL);
-                tap_ok(w->r.rc == 0 && json_array_size(w->r.items) == 0, "%s: N-06 list_owned() of another installation does not", w->s->how);
+                tap_ok(w->r.rc == 0 && json_array_size(w->r.items) == 0,
+                        "%s: N-06 list_owned() of another installation does not", w->s->how);
         }
         (void)call(w, "notice", with_id(w->id), NULL);
         suite_is(w->s, &w->r, PD_OK, "notice()");
         (void)call(w, "guest_stop_recipe", with_id(w->id), NULL);
-        tap_ok(w->r.rc == 0 && json_is_string(json_object_get(w->r.text, "recipe")), "%s: guest_stop_recipe() puts its recipe", w->s->how);
+        tap_ok(w->r.rc == 0 && json_is_string(json_object_get(w->r.text, "recipe")),
+                "%s: guest_stop_recipe() puts its recipe", w->s->how);
         if (w->flags & PD_CAP_OWN_MACHINES)
                 tap_str(js_str(w->r.text, "recipe", "?"), "", "N-02 ... which is empty for an own machine");
-        (void)call(w, "cost", json_pack("{s:s,s:I,s:I}", "id", w->id, "from_wall_us", (json_int_t)(now_wall_us() - USEC_PER_MIN), "to_wall_us", (json_int_t)now_wall_us()), NULL);
+        (void)call(w, "cost",
+                json_pack("{s:s,s:I,s:I}", "id", w->id, "from_wall_us", (json_int_t)(now_wall_us() - USEC_PER_MIN),
+                        "to_wall_us", (json_int_t)now_wall_us()),
+                NULL);
         suite_is(w->s, &w->r, PD_OK, "cost()");
 }
 
 static void test_renew(struct at_work *w)
 {
-        json_t *args = json_pack("{s:s,s:I,s:o}", "id", w->id, "stop_wall_us", (json_int_t)(w->stop_wall_us + USEC_PER_MIN), "expect_tags", tags("ins_suite"));
-        json_t *foreign = json_pack("{s:s,s:I,s:o}", "id", w->id, "stop_wall_us", (json_int_t)(w->stop_wall_us + USEC_PER_HOUR), "expect_tags", tags("ins_another"));
+        json_t *args = json_pack("{s:s,s:I,s:o}", "id", w->id, "stop_wall_us",
+                (json_int_t)(w->stop_wall_us + USEC_PER_MIN), "expect_tags", tags("ins_suite"));
+        json_t *foreign = json_pack("{s:s,s:I,s:o}", "id", w->id, "stop_wall_us",
+                (json_int_t)(w->stop_wall_us + USEC_PER_HOUR), "expect_tags", tags("ins_another"));
         bool kept_by_runner = w->lease == PD_LEASE_GUEST || w->lease == PD_LEASE_JOB_ONLY;
 
         (void)call(w, "renew", args, "suite-renew");
-        if (suite_is(w->s, &w->r, kept_by_runner ? PD_E_UNSUPPORTED : PD_OK, "renew() as its kind of lease has it") && !kept_by_runner)
-                tap_ok(js_int(w->r.ret, "stop_wall_us", 0) > 0 && js_int(w->r.ret, "stop_wall_us", 0) <= w->stop_wall_us + USEC_PER_MIN,
+        if (suite_is(w->s, &w->r, kept_by_runner ? PD_E_UNSUPPORTED : PD_OK, "renew() as its kind of lease has it") &&
+                !kept_by_runner)
+                tap_ok(js_int(w->r.ret, "stop_wall_us", 0) > 0 &&
+                                js_int(w->r.ret, "stop_wall_us", 0) <= w->stop_wall_us + USEC_PER_MIN,
                         "%s: P-11 renew() reads back what is in force, no later than asked", w->s->how);
         (void)call(w, "renew", foreign, "suite-renew-2");
         suite_is(w->s, &w->r, kept_by_runner ? PD_E_UNSUPPORTED : PD_E_PERM, "renew() with another's tags");
@@ -187,7 +203,8 @@ static void test_exec(struct at_work *w)
 
         if (w->flags & PD_CAP_EXEC)
                 return; /* what there is to run on a machine is the provider's own test */
-        (void)ask_wait(w->s->loop, w->s->h, &w->r, "exec", json_pack("{s:s,s:[s]}", "id", w->id, "argv", "true"), fds, 3, NULL);
+        (void)ask_wait(w->s->loop, w->s->h, &w->r, "exec", json_pack("{s:s,s:[s]}", "id", w->id, "argv", "true"), fds,
+                3, NULL);
         suite_is(w->s, &w->r, PD_E_UNSUPPORTED, "no EXEC in caps: exec() is UNSUPPORTED");
 }
 
@@ -196,9 +213,11 @@ static void test_restart(struct at_work *w)
         if (!suite_reopen(w->s))
                 return;
         (void)call(w, "find", json_pack("{s:s}", "op_token", "suite-1"), NULL);
-        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: find() finds it after a restart: %s", w->s->how, w->r.err.text);
+        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: find() finds it after a restart: %s",
+                w->s->how, w->r.err.text);
         (void)call(w, "launch", launch_args(w, w->zone, w->type, w->stop_wall_us), "suite-1");
-        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: ... and its token makes no second one: %s", w->s->how, w->r.err.text);
+        tap_ok(w->r.rc == 0 && streq(js_str(item(w), "id", ""), w->id), "%s: ... and its token makes no second one: %s",
+                w->s->how, w->r.err.text);
 }
 
 static void test_terminate(struct at_work *w)
@@ -220,9 +239,12 @@ static void test_terminate(struct at_work *w)
         (void)call(w, "describe", with_id(w->id), NULL);
         state = js_int(item(w), "state", 0);
         if (!w->keeps_record)
-                tap_ok(w->r.rc == 0 && state == PD_MACHINE_RUNNING, "%s: N-02 the own machine itself runs on", w->s->how);
+                tap_ok(w->r.rc == 0 && state == PD_MACHINE_RUNNING, "%s: N-02 the own machine itself runs on",
+                        w->s->how);
         else
-                tap_ok(w->r.rc == -PD_E_GONE || (w->r.rc == 0 && (state == PD_MACHINE_STOPPING || state == PD_MACHINE_GONE)), "%s: it is gone, or on its way", w->s->how);
+                tap_ok(w->r.rc == -PD_E_GONE ||
+                                (w->r.rc == 0 && (state == PD_MACHINE_STOPPING || state == PD_MACHINE_GONE)),
+                        "%s: it is gone, or on its way", w->s->how);
 }
 
 static void run(struct suite *s)

@@ -23,7 +23,8 @@ static int content_fd(const void *bytes, size_t n)
 
 static int put_fd(const struct suite *s, struct reply *r, const char *name, int fd, size_t claimed)
 {
-        return ask_wait(s->loop, s->h, r, "put", json_pack("{s:s,s:I}", "name", name, "bytes", (json_int_t)claimed), &fd, 1, NULL);
+        return ask_wait(s->loop, s->h, r, "put", json_pack("{s:s,s:I}", "name", name, "bytes", (json_int_t)claimed),
+                &fd, 1, NULL);
 }
 
 static int put(const struct suite *s, struct reply *r, const char *name, const void *bytes, size_t n)
@@ -70,7 +71,8 @@ static const char *names(const struct suite *s, const char *prefix, char *to, si
         to[0] = '\0';
         (void)suite_call(s, &r, "list", json_pack("{s:s}", "prefix", prefix), NULL);
         for (size_t i = 0; i < json_array_size(r.items) && at < n; i++)
-                at += (size_t)snprintf(to + at, n - at, "%s%s", i ? "," : "", js_str(json_array_get(r.items, i), "name", "?"));
+                at += (size_t)snprintf(
+                        to + at, n - at, "%s%s", i ? "," : "", js_str(json_array_get(r.items, i), "name", "?"));
         if (r.rc < 0)
                 (void)snprintf(to, n, "error %d: %s", r.rc, r.err.text);
         reply_clear(&r);
@@ -100,7 +102,8 @@ static void test_put_get(struct suite *s)
         (void)put(s, &r, "one", "sh", 2);
         tap_ok(r.rc == 0 && holds(s, "one", "sh", 2), "%s: a shorter one leaves nothing of the longer one", s->how);
         (void)get(s, &r, "nothing", &none, &n);
-        tap_ok(r.rc == -PD_E_NOT_FOUND && n == 0, "%s: get() of what is not there is NOT_FOUND and writes nothing", s->how);
+        tap_ok(r.rc == -PD_E_NOT_FOUND && n == 0, "%s: get() of what is not there is NOT_FOUND and writes nothing",
+                s->how);
         reply_clear(&r);
 }
 
@@ -111,7 +114,8 @@ static void test_length(struct suite *s)
 
         (void)lseek(fd, 7, SEEK_SET);
         (void)put_fd(s, &r, "from-start", fd, 10);
-        tap_ok(r.rc == 0 && holds(s, "from-start", "0123456789", 10), "%s: the file is stored from its start, wherever it stood", s->how);
+        tap_ok(r.rc == 0 && holds(s, "from-start", "0123456789", 10),
+                "%s: the file is stored from its start, wherever it stood", s->how);
         (void)put_fd(s, &r, "from-start", fd, 11);
         suite_is(s, &r, PD_E_INVALID, "a file shorter than `bytes`");
         (void)put_fd(s, &r, "from-start", fd, 9);
@@ -134,12 +138,15 @@ static void test_stat_list(struct suite *s)
                         tap_note("%s: %s", all[i], r.err.text);
         tap_str(names(s, "l/", got, sizeof got), "l/Z,l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab,l/b",
                 "list() is whole, and in byte order of the whole names");
-        tap_str(names(s, "l/a", got, sizeof got), "l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab", "a prefix may end inside a part");
+        tap_str(names(s, "l/a", got, sizeof got), "l/a-b,l/a.b,l/a/b/c/d/e,l/a/c,l/ab",
+                "a prefix may end inside a part");
         tap_str(names(s, "l/a/", got, sizeof got), "l/a/b/c/d/e,l/a/c", "... or at one's end");
         tap_str(names(s, "no/such", got, sizeof got), "", "a prefix of nothing lists nothing");
-        tap_ok(strstr(names(s, "", got, sizeof got), "dir/large.bin") != NULL, "%s: the empty prefix lists everything", s->how);
+        tap_ok(strstr(names(s, "", got, sizeof got), "dir/large.bin") != NULL, "%s: the empty prefix lists everything",
+                s->how);
         (void)suite_call(s, &r, "stat", json_pack("{s:s}", "name", "l/a/c"), NULL);
-        tap_ok(r.rc == 0 && js_int(json_array_get(r.items, 0), "bytes", -1) == 5 && js_int(json_array_get(r.items, 0), "modified_wall_us", 0) > 0,
+        tap_ok(r.rc == 0 && js_int(json_array_get(r.items, 0), "bytes", -1) == 5 &&
+                        js_int(json_array_get(r.items, 0), "modified_wall_us", 0) > 0,
                 "%s: stat() gives size and time", s->how);
         (void)suite_call(s, &r, "stat", json_pack("{s:s}", "name", "l"), NULL);
         suite_is(s, &r, PD_E_NOT_FOUND, "a part of names is no object");
@@ -188,11 +195,13 @@ static void test_continued(struct suite *s)
         (void)put(s, &r, "c/x", "short", 5);
         (void)put(s, &r, "c/x/y", "long", 4);
         both = r.rc == 0;
-        tap_ok(both ? holds(s, "c/x/y", "long", 4) : r.rc == -PD_E_INVALID, "%s: a name that goes on where another ends is kept, or refused as INVALID", s->how);
+        tap_ok(both ? holds(s, "c/x/y", "long", 4) : r.rc == -PD_E_INVALID,
+                "%s: a name that goes on where another ends is kept, or refused as INVALID", s->how);
         tap_ok(holds(s, "c/x", "short", 5), "%s: ... and the other one is as it was", s->how);
         (void)put(s, &r, "d/x/y", "long", 4);
         (void)put(s, &r, "d/x", "short", 5);
-        tap_ok((r.rc == 0 ? holds(s, "d/x", "short", 5) : r.rc == -PD_E_INVALID) && holds(s, "d/x/y", "long", 4), "%s: the same the other way round", s->how);
+        tap_ok((r.rc == 0 ? holds(s, "d/x", "short", 5) : r.rc == -PD_E_INVALID) && holds(s, "d/x/y", "long", 4),
+                "%s: the same the other way round", s->how);
         (void)suite_call(s, &r, "stat", json_pack("{s:s}", "name", "c/x/never"), NULL);
         suite_is(s, &r, PD_E_NOT_FOUND, "stat() below an object is NOT_FOUND");
         (void)suite_call(s, &r, "remove", json_pack("{s:s}", "name", "c/x/never"), NULL);
@@ -203,7 +212,8 @@ static void test_continued(struct suite *s)
 static void test_names(struct suite *s)
 {
         static char long_name[520], too_long[520];
-        const char *const bad[] = { "", "/abs", "a//b", "a/", "..", "../up", "a/../b", ".", "./a", "a/.", "a/..", "a b", "a\nb", "a\\b", "\xc3\xa9", too_long };
+        const char *const bad[] = { "", "/abs", "a//b", "a/", "..", "../up", "a/../b", ".", "./a", "a/.", "a/..", "a b",
+                "a\nb", "a\\b", "\xc3\xa9", too_long };
         struct reply r = { 0 };
         const char *slots[] = { "put", "get", "stat", "remove" };
         int refused = 0, asked = 0;
@@ -212,7 +222,8 @@ static void test_names(struct suite *s)
         for (size_t i = 0; i < ARRAY_LEN(bad); i++)
                 for (size_t k = 0; k < ARRAY_LEN(slots); k++) {
                         pd_cleanup(closep) int fd = content_fd("x", 1);
-                        json_t *args = k ? json_pack("{s:s}", "name", bad[i]) : json_pack("{s:s,s:i}", "name", bad[i], "bytes", 1);
+                        json_t *args = k ? json_pack("{s:s}", "name", bad[i])
+                                         : json_pack("{s:s,s:i}", "name", bad[i], "bytes", 1);
 
                         (void)ask_wait(s->loop, s->h, &r, slots[k], args, &fd, k < 2, NULL);
                         asked++;
@@ -228,9 +239,11 @@ static void test_names(struct suite *s)
         tap_ok(r.rc == 0 && holds(s, long_name, "long", 4), "%s: a name of 512 bytes is fine", s->how);
         memset(long_name, 'n', 512);
         (void)put(s, &r, long_name, "long", 4);
-        tap_ok(r.rc == 0 ? holds(s, long_name, "long", 4) : r.rc == -PD_E_INVALID, "%s: ... and all in one part too, or refused as INVALID", s->how);
+        tap_ok(r.rc == 0 ? holds(s, long_name, "long", 4) : r.rc == -PD_E_INVALID,
+                "%s: ... and all in one part too, or refused as INVALID", s->how);
         (void)put(s, &r, "...", "dots", 4);
-        tap_ok(r.rc == 0 ? holds(s, "...", "dots", 4) : r.rc == -PD_E_INVALID, "%s: three dots are a name, or refused as dot-only", s->how);
+        tap_ok(r.rc == 0 ? holds(s, "...", "dots", 4) : r.rc == -PD_E_INVALID,
+                "%s: three dots are a name, or refused as dot-only", s->how);
         (void)put(s, &r, ".hidden/..x", "h", 1);
         tap_ok(r.rc == 0 && holds(s, ".hidden/..x", "h", 1), "%s: a dot in front is a name", s->how);
         reply_clear(&r);

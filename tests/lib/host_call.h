@@ -22,7 +22,8 @@ __attribute__((unused)) static void reply_clear(struct reply *r)
         *r = (struct reply){ 0 };
 }
 
-__attribute__((unused)) static void on_reply(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+__attribute__((unused)) static void on_reply(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct reply *r = arg;
 
@@ -37,8 +38,8 @@ __attribute__((unused)) static void on_reply(void *arg, const struct pd_error *e
 }
 
 /* args is stolen (NULL = {}). The answer comes when the loop turns. */
-__attribute__((unused)) static void ask(struct host *h, struct reply *r, const char *slot, json_t *args, const int *fds, size_t n_fds,
-        const char *token, int64_t timeout_us)
+__attribute__((unused)) static void ask(struct host *h, struct reply *r, const char *slot, json_t *args, const int *fds,
+        size_t n_fds, const char *token, int64_t timeout_us)
 {
         int rc;
 
@@ -68,8 +69,8 @@ __attribute__((unused)) static bool turn_until(sd_event *loop, const bool *done,
 }
 
 /* Asks and waits; the whole in at most timeout + grace + a second. */
-__attribute__((unused)) static int ask_wait(sd_event *loop, struct host *h, struct reply *r, const char *slot, json_t *args,
-        const int *fds, size_t n_fds, const char *token)
+__attribute__((unused)) static int ask_wait(sd_event *loop, struct host *h, struct reply *r, const char *slot,
+        json_t *args, const int *fds, size_t n_fds, const char *token)
 {
         ask(h, r, slot, args, fds, n_fds, token, 20 * USEC_PER_SEC);
         if (!turn_until(loop, &r->done, 30 * USEC_PER_SEC)) {

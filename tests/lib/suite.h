@@ -18,27 +18,34 @@ struct suite {
         sd_event *loop;
         enum pd_kind kind;
         char plugin[512], program[512];
-        json_t *config;           /* with the directory filled in */
+        json_t *config; /* with the directory filled in */
         enum host_isolation isolation;
-        const char *how;          /* "process", for the rows' names */
+        const char *how; /* "process", for the rows' names */
         struct host *h;
 };
 
 static int suite_open_with(const struct suite *s, const json_t *config, struct host **ret, struct pd_error *err)
 {
-        struct host_params p = { .name = "suite", .path = s->plugin, .kind = s->kind, .config = config, .isolation = s->isolation,
-                .program = s->program, .owner_uid = geteuid() };
+        struct host_params p = { .name = "suite",
+                .path = s->plugin,
+                .kind = s->kind,
+                .config = config,
+                .isolation = s->isolation,
+                .program = s->program,
+                .owner_uid = geteuid() };
 
         return host_open(ret, s->loop, &p, err);
 }
 
-__attribute__((unused)) static int suite_call(const struct suite *s, struct reply *r, const char *slot, json_t *args, const char *token)
+__attribute__((unused)) static int suite_call(
+        const struct suite *s, struct reply *r, const char *slot, json_t *args, const char *token)
 {
         return ask_wait(s->loop, s->h, r, slot, args, NULL, 0, token);
 }
 
 /* One row about what a call came to. */
-__attribute__((unused, format(printf, 4, 5))) static bool suite_is(const struct suite *s, const struct reply *r, enum pd_code want, const char *fmt, ...)
+__attribute__((unused, format(printf, 4, 5))) static bool suite_is(
+        const struct suite *s, const struct reply *r, enum pd_code want, const char *fmt, ...)
 {
         char name[256];
         va_list ap;
@@ -48,7 +55,7 @@ __attribute__((unused, format(printf, 4, 5))) static bool suite_is(const struct 
         va_end(ap);
         if (tap_ok(r->rc == -(int)want && (r->rc == 0 || r->err.text[0]), "%s: %s", s->how, name))
                 return true;
-        tap_note("%s, want %s: %s", pd_code_name((enum pd_code)-r->rc), pd_code_name(want), r->err.text);
+        tap_note("%s, want %s: %s", pd_code_name((enum pd_code) - r->rc), pd_code_name(want), r->err.text);
         return false;
 }
 
@@ -62,8 +69,8 @@ static void suite_unknown_setting(const struct suite *s)
 
         (void)json_object_set_new(config, "no-such-setting", json_string("1"));
         rc = suite_open_with(s, config, &h, &err);
-        tap_ok(rc == -(int)PD_E_INVALID && streq(err.subject, "no-such-setting"), "%s: a setting that it does not know is refused by name: %s",
-                s->how, err.text);
+        tap_ok(rc == -(int)PD_E_INVALID && streq(err.subject, "no-such-setting"),
+                "%s: a setting that it does not know is refused by name: %s", s->how, err.text);
         host_free(h);
 }
 
@@ -76,7 +83,8 @@ static json_t *suite_config(const json_t *from, const char *dir)
         json_object_foreach ((json_t *)(uintptr_t)from, key, v) {
                 const char *text = str_or(json_string_value(v), ""), *at = strstr(text, "@DIR@");
 
-                (void)json_object_set_new(config, key, at ? json_sprintf("%.*s%s%s", (int)(at - text), text, dir, at + 5) : json_string(text));
+                (void)json_object_set_new(config, key,
+                        at ? json_sprintf("%.*s%s%s", (int)(at - text), text, dir, at + 5) : json_string(text));
         }
         return config;
 }
@@ -92,7 +100,8 @@ static void suite_run_one(struct suite *s, const json_t *config, void (*run)(str
         }
         s->how = s->isolation == HOST_PROCESS ? "process" : "none";
         s->config = suite_config(config, dir);
-        if (tap_ok(suite_open_with(s, s->config, &s->h, &err) == 0, "%s: opens with the configuration given: %s", s->how, err.text)) {
+        if (tap_ok(suite_open_with(s, s->config, &s->h, &err) == 0, "%s: opens with the configuration given: %s",
+                    s->how, err.text)) {
                 suite_unknown_setting(s);
                 run(s);
         }
@@ -120,7 +129,8 @@ static bool suite_place(struct suite *s, const char *plugin, const char *safe)
         if (host_check_file(s->plugin, s->kind, geteuid(), s->program, NULL, &err) == -(int)PD_E_PERM &&
                 !plugin_dir_copy(safe, plugin, NULL, s->plugin))
                 return tap_ok(false, "%s could be copied to %s", plugin, safe);
-        return tap_ok(host_check_file(s->plugin, s->kind, geteuid(), s->program, NULL, &err) == 0, "the loader accepts it: %s", err.text);
+        return tap_ok(host_check_file(s->plugin, s->kind, geteuid(), s->program, NULL, &err) == 0,
+                "the loader accepts it: %s", err.text);
 }
 
 static int suite_main(int argc, char **argv, enum pd_kind kind, void (*run)(struct suite *s))
@@ -138,7 +148,10 @@ static int suite_main(int argc, char **argv, enum pd_kind kind, void (*run)(stru
                         (void)snprintf(s.program, sizeof s.program, "%s", argv[i + 1]);
         }
         if (!json_is_object(config)) {
-                (void)fprintf(stderr, "usage: %s PLUGIN.so '{\"setting\": \"value, or @DIR@\"}' [--isolation process|none] [--host PROGRAM]\n", argv[0]);
+                (void)fprintf(stderr,
+                        "usage: %s PLUGIN.so '{\"setting\": \"value, or @DIR@\"}' [--isolation process|none] [--host "
+                        "PROGRAM]\n",
+                        argv[0]);
                 return 2;
         }
         if (sd_event_new(&s.loop) < 0 || !plugin_dir_make(safe))

@@ -40,11 +40,13 @@ static int check_keys(const struct pd_kv *cfg, struct pd_error *err)
 
         for (uint32_t i = 0; i < cfg->count; i++)
                 if (strcmp(cfg->pairs[i].key, "path") != 0) {
-                        (void)pd_fail(err, PD_E_INVALID, "jsonl has no setting \"%.64s\"; it has only \"path\"", cfg->pairs[i].key);
+                        (void)pd_fail(err, PD_E_INVALID, "jsonl has no setting \"%.64s\"; it has only \"path\"",
+                                cfg->pairs[i].key);
                         return pd_fail_subject(err, cfg->pairs[i].key);
                 }
         if (!path || path[0] != '/') {
-                (void)pd_fail(err, PD_E_INVALID, "jsonl needs \"path\", the absolute name of the file that it appends to");
+                (void)pd_fail(
+                        err, PD_E_INVALID, "jsonl needs \"path\", the absolute name of the file that it appends to");
                 return pd_fail_subject(err, "path");
         }
         return 0;
@@ -119,10 +121,11 @@ static json_t *tags_json(const struct pd_kv *tags)
 /* The members of struct pd_usage by name, in its order. */
 static char *usage_line(const struct pd_usage *u)
 {
-        json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:o}", "id", u->id, "job", u->job, "project", u->project,
-                "user", u->user, "offer", u->offer, "machine", u->machine, "generation", (json_int_t)u->generation, "from_wall_us",
-                (json_int_t)u->from_wall_us, "to_wall_us", (json_int_t)u->to_wall_us, "price_nano_hour", (json_int_t)u->price_nano_hour,
-                "amount_nano", (json_int_t)u->amount_nano, "currency", u->currency, "plan", u->plan, "tags", tags_json(u->tags));
+        json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:s,s:s,s:o}", "id", u->id, "job", u->job,
+                "project", u->project, "user", u->user, "offer", u->offer, "machine", u->machine, "generation",
+                (json_int_t)u->generation, "from_wall_us", (json_int_t)u->from_wall_us, "to_wall_us",
+                (json_int_t)u->to_wall_us, "price_nano_hour", (json_int_t)u->price_nano_hour, "amount_nano",
+                (json_int_t)u->amount_nano, "currency", u->currency, "plan", u->plan, "tags", tags_json(u->tags));
         char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
         size_t n = text ? strlen(text) : 0;
         char *line = text ? realloc(text, n + 2) : NULL;
@@ -158,7 +161,8 @@ static int jsonl_probe(void *self, struct pd_call *call, struct pd_error *err)
         if (fstat(j->fd, &ours) < 0 || stat(j->path, &there) < 0)
                 return pd_fail(err, PD_E_IO, "%s: %s", j->path, strerror(errno));
         if (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
-                return pd_fail(err, PD_E_IO, "%s: is another file now than the one that was opened; reload portald", j->path);
+                return pd_fail(
+                        err, PD_E_IO, "%s: is another file now than the one that was opened; reload portald", j->path);
         return 0;
 }
 

@@ -20,7 +20,7 @@
 #define RECORD_MAX 8192
 
 struct shelf {
-        int state; /* directory */
+        int state;           /* directory */
         char machines[4096]; /* names with blanks between */
         int64_t price_nano_hour;
 };
@@ -70,7 +70,8 @@ static int read_price(struct shelf *s, const char *text, struct pd_error *err)
 /* Every key is checked here, and the bad one named: nobody wants to learn of it at the first launch. */
 static int configure(struct shelf *s, const struct pd_kv *cfg, struct pd_error *err)
 {
-        const char *state = pd_kv_get(cfg, "state"), *machines = pd_kv_get(cfg, "machines"), *price = pd_kv_get(cfg, "price");
+        const char *state = pd_kv_get(cfg, "state"), *machines = pd_kv_get(cfg, "machines"),
+                   *price = pd_kv_get(cfg, "price");
 
         for (uint32_t i = 0; i < cfg->count; i++)
                 if (strcmp(cfg->pairs[i].key, "state") != 0 && strcmp(cfg->pairs[i].key, "machines") != 0 &&
@@ -134,9 +135,17 @@ static int shelf_offers(void *self, struct pd_call *call, pd_offer_fn each, void
         const struct shelf *s = self;
         int32_t left = 0;
         char name[NAME_MAX_ + 1];
-        struct pd_offer o = { .size = sizeof o, .zone = "shelf", .type = "box", .market = PD_MARKET_ON_DEMAND, .currency = "EUR",
-                .price_nano_hour = s->price_nano_hour, .price_at_wall_us = call->host->now_wall_us(call), .price_source = "config",
-                .cpu_milli = 1000, .gpu_model = "", .memory_bytes = UINT64_C(1) << 30 };
+        struct pd_offer o = { .size = sizeof o,
+                .zone = "shelf",
+                .type = "box",
+                .market = PD_MARKET_ON_DEMAND,
+                .currency = "EUR",
+                .price_nano_hour = s->price_nano_hour,
+                .price_at_wall_us = call->host->now_wall_us(call),
+                .price_source = "config",
+                .cpu_milli = 1000,
+                .gpu_model = "",
+                .memory_bytes = UINT64_C(1) << 30 };
 
         (void)err;
         for (const char *at = s->machines; next_name(&at, name);)
@@ -189,9 +198,18 @@ static int read_record(const struct shelf *s, const char *name, struct record *r
 
 static int hand_out(const struct record *r, pd_machine_fn each, void *arg)
 {
-        struct pd_machine m = { .size = sizeof m, .id = r->name, .zone = "shelf", .type = "box", .market = PD_MARKET_ON_DEMAND,
-                .state = PD_MACHINE_RUNNING, .reason = PD_REASON_NONE, .endpoint = r->name, .created_wall_us = r->created_wall_us,
-                .stop_wall_us = r->stop_wall_us, .op_token = r->token, .tags = &r->tags };
+        struct pd_machine m = { .size = sizeof m,
+                .id = r->name,
+                .zone = "shelf",
+                .type = "box",
+                .market = PD_MARKET_ON_DEMAND,
+                .state = PD_MACHINE_RUNNING,
+                .reason = PD_REASON_NONE,
+                .endpoint = r->name,
+                .created_wall_us = r->created_wall_us,
+                .stop_wall_us = r->stop_wall_us,
+                .op_token = r->token,
+                .tags = &r->tags };
 
         return each(arg, &m);
 }
@@ -234,8 +252,9 @@ static int lend(const struct shelf *s, struct pd_call *call, const char *name, c
 
 static int record_text(const struct pd_launch *req, struct pd_call *call, char *text, struct pd_error *err)
 {
-        int n = snprintf(text, RECORD_MAX, ".token=%s\n.stop=%lld\n.created=%lld\n", call->op_token ? call->op_token : "",
-                (long long)req->stop_wall_us, (long long)call->host->now_wall_us(call));
+        int n = snprintf(text, RECORD_MAX, ".token=%s\n.stop=%lld\n.created=%lld\n",
+                call->op_token ? call->op_token : "", (long long)req->stop_wall_us,
+                (long long)call->host->now_wall_us(call));
 
         for (uint32_t i = 0; req->tags && i < req->tags->count; i++) {
                 const struct pd_pair *p = &req->tags->pairs[i];
@@ -249,7 +268,8 @@ static int record_text(const struct pd_launch *req, struct pd_call *call, char *
         return 0;
 }
 
-static int shelf_find(void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
+static int shelf_find(
+        void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         const struct shelf *s = self;
         char name[NAME_MAX_ + 1];
@@ -262,7 +282,8 @@ static int shelf_find(void *self, struct pd_call *call, const char *op_token, pd
         return pd_fail(err, PD_E_NOT_FOUND, "no machine was lent for %.64s", op_token);
 }
 
-static int shelf_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg, struct pd_error *err)
+static int shelf_launch(void *self, struct pd_call *call, const struct pd_launch *req, pd_machine_fn each, void *arg,
+        struct pd_error *err)
 {
         const struct shelf *s = self;
         char name[NAME_MAX_ + 1], text[RECORD_MAX];
@@ -270,7 +291,8 @@ static int shelf_launch(void *self, struct pd_call *call, const struct pd_launch
         int rc;
 
         if (strcmp(req->zone, "shelf") != 0 || strcmp(req->type, "box") != 0 || req->market != PD_MARKET_ON_DEMAND)
-                return pd_fail(err, PD_E_INVALID, "there is no %s/%s; the shelf has only shelf/box", req->zone, req->type);
+                return pd_fail(
+                        err, PD_E_INVALID, "there is no %s/%s; the shelf has only shelf/box", req->zone, req->type);
         if (call->op_token && shelf_find(self, call, call->op_token, each, arg, NULL) == 0)
                 return 0;
         rc = record_text(req, call, text, err);
@@ -287,7 +309,8 @@ static int shelf_launch(void *self, struct pd_call *call, const struct pd_launch
         return rc ? rc : pd_fail(err, PD_E_CAPACITY, "every machine of the shelf is lent out");
 }
 
-static int shelf_describe(void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
+static int shelf_describe(
+        void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err)
 {
         struct record r;
         int rc = read_record(self, id, &r, err);
@@ -296,8 +319,8 @@ static int shelf_describe(void *self, struct pd_call *call, const char *id, pd_m
         return rc ? rc : hand_out(&r, each, arg);
 }
 
-static int shelf_list_owned(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each, void *arg,
-        struct pd_error *err)
+static int shelf_list_owned(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each,
+        void *arg, struct pd_error *err)
 {
         const struct shelf *s = self;
         char name[NAME_MAX_ + 1];
@@ -311,14 +334,15 @@ static int shelf_list_owned(void *self, struct pd_call *call, const struct pd_kv
         return rc;
 }
 
-static int shelf_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, int64_t stop_wall_us,
-        int64_t *ret_stop_wall_us, struct pd_error *err)
+static int shelf_renew(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags,
+        int64_t stop_wall_us, int64_t *ret_stop_wall_us, struct pd_error *err)
 {
         (void)self, (void)call, (void)id, (void)expect_tags, (void)stop_wall_us, (void)ret_stop_wall_us;
         return pd_fail(err, PD_E_UNSUPPORTED, "the runner keeps the lease of an own machine");
 }
 
-static int shelf_terminate(void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
+static int shelf_terminate(
+        void *self, struct pd_call *call, const char *id, const struct pd_kv *expect_tags, struct pd_error *err)
 {
         const struct shelf *s = self;
         struct record r;
@@ -333,7 +357,8 @@ static int shelf_terminate(void *self, struct pd_call *call, const char *id, con
         return fsync(s->state) < 0 ? pd_fail(err, PD_E_UNKNOWN_OUTCOME, "state: %s", strerror(errno)) : 0;
 }
 
-static int shelf_actions(void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
+static int shelf_actions(
+        void *self, struct pd_call *call, int (*each)(void *arg, const char *action), void *arg, struct pd_error *err)
 {
         (void)self, (void)call, (void)each, (void)arg, (void)err;
         return 0; /* it sends nothing anywhere */

@@ -6,9 +6,10 @@
 
 static int check(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err)
 {
-        if (c->size < sizeof *c || strcmp(c->id, "1") != 0 || strcmp(c->runtime, "2") != 0 || strcmp(c->runtime_root, "3") != 0 ||
-                strcmp(c->bundle, "4") != 0 || strcmp(c->cgroup, "5") != 0 || strcmp(c->job, "6") != 0 || c->generation != 7 || c->pid != 8 ||
-                c->uid != 9 || c->gid != 10 || strcmp(c->job_dir, "11") != 0 || strcmp(c->job_dir_inside, "12") != 0 ||
+        if (c->size < sizeof *c || strcmp(c->id, "1") != 0 || strcmp(c->runtime, "2") != 0 ||
+                strcmp(c->runtime_root, "3") != 0 || strcmp(c->bundle, "4") != 0 || strcmp(c->cgroup, "5") != 0 ||
+                strcmp(c->job, "6") != 0 || c->generation != 7 || c->pid != 8 || c->uid != 9 || c->gid != 10 ||
+                strcmp(c->job_dir, "11") != 0 || strcmp(c->job_dir_inside, "12") != 0 ||
                 strcmp(c->socket_path, "13") != 0 || strcmp(pd_kv_get(c->settings, "save.0"), "14") != 0)
                 return pd_fail(err, PD_E_INVALID, "the container does not arrive as in 1.0");
         return common_check(self, call, err);
@@ -16,7 +17,13 @@ static int check(void *self, struct pd_call *call, const struct pd_container *c,
 
 static int name_value(pd_value_fn each, void *arg)
 {
-        struct pd_value v = { .size = sizeof v, .path = "model.lock", .type = "Lock", .reason = "it is held", .fix = "", .pid = 1, .fd = -1 };
+        struct pd_value v = { .size = sizeof v,
+                .path = "model.lock",
+                .type = "Lock",
+                .reason = "it is held",
+                .fix = "",
+                .pid = 1,
+                .fd = -1 };
 
         return each(arg, &v);
 }
@@ -32,7 +39,8 @@ static int probe(void *self, struct pd_call *call, struct pd_error *err)
         return common_check(self, call, err);
 }
 
-static int precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg, struct pd_error *err)
+static int precheck(void *self, struct pd_call *call, const struct pd_container *c, pd_value_fn each, void *arg,
+        struct pd_error *err)
 {
         int r = check(self, call, c, err);
 
@@ -40,14 +48,16 @@ static int precheck(void *self, struct pd_call *call, const struct pd_container 
         return r ? r : pd_fail(err, PD_E_REFUSED, "one value cannot be carried");
 }
 
-static int estimate(void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
+static int estimate(
+        void *self, struct pd_call *call, const struct pd_container *c, struct pd_estimate *ret, struct pd_error *err)
 {
         ret->bytes = 15;
         ret->freeze_us = 16;
         return check(self, call, c, err);
 }
 
-static int save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each, void *arg, struct pd_error *err)
+static int save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each, void *arg,
+        struct pd_error *err)
 {
         int r = check(self, call, c, err);
 

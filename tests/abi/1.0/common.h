@@ -39,7 +39,8 @@ __attribute__((unused)) static int common_check(void *self, struct pd_call *call
         const struct pd_host *h = call->host;
 
         if (strcmp(s->say, "hello") != 0 || h->now_wall_us(call) < 1 || call->deadline_boot_us < h->now_boot_us(call) ||
-                h->cancelled(call) != 0 || h->random(call, random, sizeof random) != 0 || h->put(call, "no such key", "") >= 0)
+                h->cancelled(call) != 0 || h->random(call, random, sizeof random) != 0 ||
+                h->put(call, "no such key", "") >= 0)
                 return pd_fail(err, PD_E_INTERNAL, "the host is not what 1.0 promised");
         return 0;
 }

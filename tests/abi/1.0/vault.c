@@ -12,12 +12,14 @@ static int probe(void *self, struct pd_call *call, uint32_t *ret_flags, struct p
 
 static int put(void *self, struct pd_call *call, const char *name, int from_fd, uint64_t bytes, struct pd_error *err)
 {
-        return strcmp(name, "a/b") == 0 && from_fd >= 0 && bytes == 3 ? common_check(self, call, err) : pd_fail(err, PD_E_INVALID, "put");
+        return strcmp(name, "a/b") == 0 && from_fd >= 0 && bytes == 3 ? common_check(self, call, err)
+                                                                      : pd_fail(err, PD_E_INVALID, "put");
 }
 
 static int get(void *self, struct pd_call *call, const char *name, int to_fd, struct pd_error *err)
 {
-        return strcmp(name, "a/b") == 0 && to_fd >= 0 ? common_check(self, call, err) : pd_fail(err, PD_E_INVALID, "get");
+        return strcmp(name, "a/b") == 0 && to_fd >= 0 ? common_check(self, call, err)
+                                                      : pd_fail(err, PD_E_INVALID, "get");
 }
 
 static int one(const char *name, pd_object_fn each, void *arg)
@@ -27,13 +29,15 @@ static int one(const char *name, pd_object_fn each, void *arg)
         return each(arg, &o);
 }
 
-static int old_stat(void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg, struct pd_error *err)
+static int old_stat(
+        void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg, struct pd_error *err)
 {
         (void)self, (void)call, (void)err;
         return one(name, each, arg);
 }
 
-static int list(void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg, struct pd_error *err)
+static int list(
+        void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg, struct pd_error *err)
 {
         (void)self, (void)call, (void)err;
         return strcmp(prefix, "a/") == 0 && one("a/b", each, arg) == 0 ? one("a/c", each, arg) : -(int)PD_E_INVALID;
