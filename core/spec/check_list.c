@@ -49,7 +49,7 @@ void take_argv(struct check *c, const struct spec_field *f, const json_t *v, str
                 return;
         argv = calloc(n + 1, sizeof *argv);
         check_json(c, argv != NULL);
-        for (size_t i = 0; argv && i < n; i++)
+        for (size_t i = 0; argv && i < n && !c->no_memory; i++) /* a hole would hide what is behind it */
                 check_keep(c, &argv[i], json_string_value(json_array_get(v, i)));
         *member = argv;
 }

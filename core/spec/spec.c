@@ -68,16 +68,19 @@ static json_t *mounts_json(const json_t *mounts)
 /* "save.0", "save.1" ... back into a list; an empty one where there is none. */
 static json_t *flat_list(const json_t *flat, const char *name)
 {
-        json_t *a = json_array(), *item;
+        js_owned *a = json_array();
+        json_t *item;
         char key[48];
 
         for (size_t i = 0; a; i++) {
                 (void)str_format(key, sizeof key, "%s.%zu", name, i);
                 item = json_object_get(flat, key);
-                if (!item || json_array_append(a, item) < 0)
+                if (!item)
                         break;
+                if (json_array_append(a, item) < 0)
+                        return NULL;
         }
-        return a;
+        return pd_steal(a);
 }
 
 static json_t *capture_json(const struct spec *s)

@@ -8,6 +8,10 @@ static void nothing(struct scene *c)
 {
         (void)c;
 }
+static void quiet_odd(struct scene *c)
+{
+        c->x.progress_wall_us = NOW - 31 * USEC_PER_MIN - USEC_PER_SEC / 2;
+}
 static void off(struct scene *c)
 {
         c->s.idle = false;
@@ -139,6 +143,7 @@ static const struct {
 } rows[] = {
         { "P-09 no output for 31 min and no CPU suspends", nothing, POLICY_SUSPEND, "no output for 31m", 0 },
         { "P-09 the same without a progress report", reported, POLICY_SUSPEND, "no progress for 31m", 0 },
+        { "P-09 spans are told in whole seconds", quiet_odd, POLICY_SUSPEND, "no output for 31m, and", 0 },
         { "P-09 off keeps", off, POLICY_KEEP, "idle is off", -1 },
         { "P-09 exactly 30 min of quiet suspends", quiet_exact, POLICY_SUSPEND, "30m", 0 },
         { "P-09 a microsecond less keeps, and looks again then", quiet_short, POLICY_KEEP, "last progress", 1 },
