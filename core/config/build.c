@@ -22,13 +22,15 @@ static const struct entry *find(const struct build *b, const char *prefix, const
 /* What holds without a key, as an entry of its own, so that --check-config -v and config_origin() show it. */
 static const char *fill_in(struct build *b, const char *prefix, const struct schema_row *row, json_t *value)
 {
+        const struct entry *e;
         char whole[KEY_MAX];
 
-        if (!value)
-                b->no_memory = true;
         (void)str_format(whole, sizeof whole, "%s.%s", prefix, row->key);
         (void)entries_add(&b->p->entries, whole, row, value, built_in);
-        return value ? json_string_value(entries_find(&b->p->entries, whole)->value) : NULL;
+        e = entries_find(&b->p->entries, whole);
+        if (!e)
+                b->no_memory = true;
+        return e ? json_string_value(e->value) : NULL;
 }
 
 __attribute__((format(printf, 5, 6))) static void derive(
@@ -165,6 +167,8 @@ static void build_daemon(struct build *b)
         const char *main_file = b->p->files.paths.at[0], *slash = strrchr(main_file, '/');
 
         fill_block(b, SCHEMA_DAEMON, "daemon", d, built_in);
+        if (b->no_memory)
+                return;
         derive(b, "daemon", "socket", &d->socket, "%s/portald.sock", d->run_dir);
         derive(b, "daemon", "installation_file", &d->installation_file, "%.*sinstallation-id",
                 slash ? (int)(slash - main_file + 1) : 0, main_file);
@@ -176,6 +180,8 @@ static void build_runner(struct build *b)
         uint64_t last;
 
         fill_block(b, SCHEMA_RUNNER, "runner", r, built_in);
+        if (b->no_memory)
+                return;
         derive(b, "runner", "socket", &r->socket, "%s/runner.sock", r->run_dir);
         derive(b, "runner", "image_store", &r->image_store, "%s/images", r->state_dir);
         last = (uint64_t)r->uid_base + (uint64_t)r->uid_count * r->uid_ranges - 1;
@@ -353,8 +359,11 @@ int build(struct config_private *p, const struct config_params *params, struct f
         struct build b = { .p = p, .params = params, .faults = f };
         struct config *c = &p->config;
 
+        b.no_memory = p->entries.no_memory;
         build_daemon(&b);
         build_runner(&b);
+        if (b.no_memory)
+                return -PD_E_NOMEM;
         add_shipped(&b);
         if (b.no_memory)
                 return -PD_E_NOMEM;

@@ -37,13 +37,14 @@ const struct entry *entries_add(
                 e->index = json_object();
         entry.key = strdup(key);
         entry.value = owned;
-        if (!owned || !entry.key || json_object_set_new(e->index, key, json_integer((json_int_t)e->list.n)) < 0 ||
-                !vec_push(&e->list, entry)) {
+        if (!owned || !entry.key || !vec_push(&e->list, entry)) {
                 free(entry.key);
                 e->no_memory = true;
                 return NULL;
         }
         owned = NULL;
+        if (json_object_set_new(e->index, key, json_integer((json_int_t)e->list.n - 1)) < 0)
+                e->no_memory = true; /* it is on the list and freed with it, but not found */
         return NULL;
 }
 
