@@ -265,6 +265,7 @@ static void on_answer(void *arg, const struct pd_error *err, const json_t *answe
         struct op *op = arg;
         struct engine *e = op->engine;
         struct mach *m = machine_find(e, op->intent.machine);
+        const enum intent_kind kind = (enum intent_kind)op->intent.kind;
         js_owned *with_items = NULL, *placement = NULL;
         struct turn *t;
         char outcome[320];
@@ -293,7 +294,7 @@ static void on_answer(void *arg, const struct pd_error *err, const json_t *answe
         }
         intent_close(t, op, outcome);
         turn_end(t);
-        if (placement && m)
+        if (placement && m && kind != INTENT_RELEASE)
                 observe_placement(e, m, placement, false);
 }
 

@@ -444,7 +444,7 @@ static void want_again(struct turn *t, struct entry *en, struct mach *m, const s
 
 /* A container that no record wants (an older generation, or a job that waits or is over by now) is ended, whatever its runner thinks (law 2). Of a
  * job that is not in the store we know nothing: it is said, and left alone. */
-static void stray(struct engine *e, struct mach *m, const struct seen *s, bool known)
+static void stray(struct engine *e, struct mach *m, const struct seen *s, bool known, bool listed_anew)
 {
         struct entry ghost = { .job = { .id = s->job, .generation = s->generation } };
         bool over = streq(s->phase, "exited") || streq(s->phase, "failed");
@@ -454,8 +454,8 @@ static void stray(struct engine *e, struct mach *m, const struct seen *s, bool k
                 log_warning("job %s generation %u is on a machine and not in the store: left alone", js_str(s->p, "job", ""), s->generation);
                 return;
         }
-        if (!over && (s->cause || intent_find(e, INTENT_STOP, s->job)))
-                return; /* it is being ended already */
+        if (over ? !listed_anew : s->cause || intent_find(e, INTENT_STOP, s->job))
+                return; /* it is being ended already; what is over is released when it is still listed after a stream came up */
         t = turn_new(e);
         if (!t)
                 return;
@@ -479,7 +479,7 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
         }
         en = jobs_find(e, s.job);
         if (!en || en->job.generation != s.generation || !job_state_placed(en->job.state)) {
-                stray(e, m, &s, en != NULL);
+                stray(e, m, &s, en != NULL, listed_anew);
                 return;
         }
         if (en->live && en->live->seen && s.seq < en->live->seq)
