@@ -8,6 +8,7 @@
 #define COMMAND_FIX                                                                                                   \
         "write {\"capture\": \"command\", \"save\": [\"./save.sh\"], \"load\": [\"./load.sh\"]}, or \"signal\" with " \
         "\"done_file\""
+#define WORDS_MOST 64
 #define TIMEOUT_LEAST USEC_PER_SEC
 #define TIMEOUT_MOST USEC_PER_DAY
 
@@ -30,6 +31,11 @@ static void take_commands(struct check *c, const char *at, const char *name, con
 
         if (!check_argv(c, at, v))
                 return;
+        if (json_array_size(v) > WORDS_MOST) {
+                check_fault(c, at, "put it into a script", "it has %zu words, and at most %d are allowed",
+                        json_array_size(v), WORDS_MOST);
+                return;
+        }
         for (size_t i = 0; i < json_array_size(v); i++) {
                 (void)str_format(key, sizeof key, "%s.%zu", name, i);
                 put(c, s, key, json_string_value(json_array_get(v, i)));
@@ -60,12 +66,18 @@ static void take_signal(struct check *c, const char *at, const char *name, const
                 check_fault(c, at, fix, "\"%s\" is no signal that a program can save on", check_shown(text, shown));
 }
 
-static bool goes_up(const char *path)
+/* A file inside of the checkpoint directory: relative, and no part of it empty, "." or "..". */
+static bool inside(const char *path)
 {
-        for (const char *s = path; s; s = strchr(s, '/'), s = s ? s + 1 : NULL)
-                if (str_starts(s, "..") && (s[2] == '/' || s[2] == '\0'))
-                        return true;
-        return false;
+        if (*path == '\0' || strlen(path) > 255)
+                return false;
+        for (const char *s = path; s; s = strchr(s, '/'), s = s ? s + 1 : NULL) {
+                size_t n = strcspn(s, "/");
+
+                if (n == 0 || (n <= 2 && strspn(s, ".") >= n))
+                        return false;
+        }
+        return true;
 }
 
 static void take_done_file(struct check *c, const char *at, const char *name, const json_t *v, struct spec *s)
@@ -76,16 +88,18 @@ static void take_done_file(struct check *c, const char *at, const char *name, co
 
         if (!text)
                 return;
-        if (*text == '\0' || strlen(text) > 255 || goes_up(text))
-                check_fault(c, at, fix, "\"%s\" is empty, too long, or goes up by \"..\"", check_shown(text, shown));
+        if (!inside(text))
+                check_fault(c, at, fix, "\"%s\" is no path of 1 to 255 bytes inside of the checkpoint directory",
+                        check_shown(text, shown));
         else
                 put(c, s, name, text);
 }
 
+/* A plugin reads it too, and knows whole milliseconds only. */
 static void take_timeout(struct check *c, const char *at, const char *name, const json_t *v, struct spec *s)
 {
         const char *text = text_member(c, at, v, "write a duration in quotes, for example \"5m\"");
-        char shown[SHOWN_MAX];
+        char shown[SHOWN_MAX], canonical[QUANTITY_MAX];
         struct pd_error e;
         int64_t us;
 
@@ -93,11 +107,11 @@ static void take_timeout(struct check *c, const char *at, const char *name, cons
                 return;
         if (duration_parse(text, &us, &e) < 0)
                 check_fault_error(c, at, &e);
-        else if (us < TIMEOUT_LEAST || us > TIMEOUT_MOST)
-                check_fault(c, at, "write a duration from 1s to 1d, for example 5m", "\"%s\" is out of bounds",
-                        check_shown(text, shown));
+        else if (us < TIMEOUT_LEAST || us > TIMEOUT_MOST || us % USEC_PER_MSEC)
+                check_fault(c, at, "write a duration from 1s to 1d in whole milliseconds, for example 5m",
+                        "\"%s\" is out of bounds, or too fine", check_shown(text, shown));
         else
-                put(c, s, name, text);
+                put(c, s, name, duration_format(us, canonical));
 }
 
 static const struct capture_member members[] = {

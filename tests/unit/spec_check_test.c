@@ -99,6 +99,14 @@ static const struct {
         { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"5\"}}", "checkpoint.timeout", "\"5\"", "5h" },
         { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timout\":\"5m\"}}", "checkpoint.timout", "\"timout\"",
                 "\"timeout\"" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"/d\"}}",
+                "checkpoint.done_file", "/d", "file name" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"a/./d\"}}",
+                "checkpoint.done_file", "a/./d", "file name" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"command\",\"signal\":\"USR1\",\"done_file\":\"\"}}",
+                "checkpoint.done_file", "\"\"", "file name" },
+        { "{" RUN ",\"checkpoint\":{\"capture\":\"values\",\"timeout\":\"1000001us\"}}", "checkpoint.timeout",
+                "1000001us", "whole milliseconds" },
         { "{" RUN ",\"settings\":[]}", "settings", "a list", "{\"idle.after\": \"1h\"}" },
         { "{" RUN ",\"settings\":{\"idle.after\":60}}", "settings.idle.after", "60", "in quotes" },
         { "{" RUN ",\"settings\":{\"idle.after\":\"60\"}}", "settings.idle.after", "\"60\"", "60h" },
@@ -216,7 +224,8 @@ static void test_bytes(void)
         js_owned *raw =
                 parse("{" RUN
                       ",\"env\":{\"K\":\" \\\\ \\\"q\\\" \\u00fc\\u0001 $X ${Y} %s\\r\\n\"},\"tags\":{\"no\":\"012\"},"
-                      "\"checkpoint\":{\"capture\":\"command\",\"save\":[\"s\",\"a b\"],\"signal\":null}}");
+                      "\"checkpoint\":{\"capture\":\"command\",\"save\":[\"s\",\"a b\"],\"timeout\":\"1.5m "
+                      "500ms\",\"signal\":null}}");
         pd_cleanup(spec_freep) struct spec *s = NULL;
         struct pd_error e = { 0 };
 
@@ -228,6 +237,7 @@ static void test_bytes(void)
                 js_str(s->env, "K", ""), " \\ \"q\" \xc3\xbc\x01 $X ${Y} %s\r\n", "F-03: env is kept byte for byte");
         (void)tap_str(js_str(s->tags, "no", ""), "012", "F-03: so are tags");
         (void)tap_str(js_str(s->capture_settings, "save.1", ""), "a b", "a plugin gets the save command flat");
+        (void)tap_str(js_str(s->capture_settings, "timeout", ""), "1m30s500ms", "... and a timeout in whole units");
 }
 
 /* Law 19: whatever is wrong with a variable, its value is not told. */
@@ -249,6 +259,23 @@ static void test_secrets(void)
                 (void)tap_ok(r < 0 && !strstr(text, "s3cr3t") && !strstr(e.text, "s3cr3t"),
                         "law 19: a refused variable's value is not shown: %s", e.text);
         }
+}
+
+static void test_words(void)
+{
+        js_owned *words = json_array(), *raw = NULL, *faults = NULL;
+        struct spec *s = NULL;
+        struct pd_error e = { 0 };
+
+        for (int i = 0; i < 64; i++)
+                (void)json_array_append_new(words, json_string("x"));
+        raw = json_pack("{s:[s],s:{s:s,s:O}}", "command", "true", "checkpoint", "capture", "command", "save", words);
+        (void)tap_ok(spec_check(raw, &s, NULL, &e) == 0, "a save command of 64 words is taken %s", e.text);
+        spec_free(s);
+        (void)json_array_append_new(words, json_string("x"));
+        (void)tap_ok(spec_check(raw, &s, &faults, &e) < 0, "... and of 65 refused");
+        (void)tap_has(e.text, "checkpoint.save: it has 65 words, and at most 64 are allowed: put it into a script",
+                "... saying so");
 }
 
 static void test_limits(void)
@@ -276,6 +303,7 @@ int main(void)
         test_round_trip();
         test_bytes();
         test_secrets();
+        test_words();
         test_limits();
         spec_free(NULL);
         return tap_done();
