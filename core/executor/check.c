@@ -14,6 +14,7 @@ static void gather_job(const struct engine *e, const struct entry *en, struct po
         *ret = (struct policy_job){
                 .state = (enum job_state)j->state,
                 .saving = j->op_mode != OP_NONE,
+                .saving_cause = j->op_mode != OP_NONE ? (enum job_cause)j->op_cause : CAUSE_NONE,
                 .pinned = l && l->pinned,
                 .ever_reported = l && l->ever_reported,
                 .created_wall_us = j->created_wall_us,

@@ -94,7 +94,8 @@ struct policy_decision policy_idle(POLICY_ARGS)
                 return policy_keep("idle", INT64_MAX, "idle is off");
         if (!policy_runs(j) || j->container_wall_us == 0)
                 return policy_keep("idle", INT64_MAX,
-                        "its container does not run, and waiting, pulling and restoring are not idleness");
+                        "its container does not run, or is being ended, and waiting, pulling and restoring are not "
+                        "idleness");
         if (unmeasured)
                 return active(s, now_wall_us, unmeasured, "once that is measured");
         return judge(j, x, s, now_wall_us);

@@ -16,7 +16,8 @@ struct policy_decision policy_spot(POLICY_ARGS)
                 return policy_keep("spot", INT64_MAX, "its machine will be taken away, but spot is off");
         if (!policy_runs(j))
                 return policy_keep("spot", INT64_MAX,
-                        "its machine will be taken away, but there is nothing to save: its container does not run");
+                        "its machine will be taken away, but there is nothing to save: its container does not run, or "
+                        "is being ended");
         if (!policy_outranks(j, CAUSE_NOTICE))
                 return policy_keep("spot", INT64_MAX, "its machine will be taken away, and its state is being saved");
         if (policy_must_wait(j, CAUSE_NOTICE, now_wall_us)) {
