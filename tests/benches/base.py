@@ -78,7 +78,7 @@ class Portald:
         self.bench, self.runner, self.daemon = bench, None, None
         self.dir = os.path.join(bench.dir, name)
         os.makedirs(os.path.join(self.dir, "plugins"), mode=0o755)
-        for d in ("state", "id", "run", "images"):
+        for d in ("state", "id", "run", "images", "runner.run"):
             os.makedirs(os.path.join(self.dir, d), mode=0o700 if d == "state" else 0o755)
         for f in os.listdir(os.path.join(bench.build, "plugins")):
             if f.endswith(".so"):
@@ -150,11 +150,18 @@ connections: { here: { provider = "local"; options: { price = "0.10usd/h"; }; };
 """
 
 
+def where():
+    """Not below a directory that everyone may write to: plugins there are refused, and rightly."""
+    d = os.environ.get("BENCH_DIR") or ("/var/cache/portald-tests" if os.geteuid() == 0 else os.path.join(TOP, "build"))
+    os.makedirs(d, mode=0o755, exist_ok=True)
+    return d
+
+
 class Bench:
     def __init__(self, rounds):
         self.rounds, self.failed, self.id = rounds, False, None
         self.build = os.environ.get("BUILD_DIR") or self.make_build()
-        self.dir = tempfile.mkdtemp(prefix="portald-bench-", dir=os.environ.get("BENCH_DIR", "/var/tmp"))
+        self.dir = tempfile.mkdtemp(prefix="portald-bench-", dir=where())
         os.chmod(self.dir, 0o755)
         self.cleanups = []
         self.floors = json.loads(run(self.program("bench_floors"), self.dir))
