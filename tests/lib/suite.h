@@ -133,7 +133,7 @@ static bool suite_place(struct suite *s, const char *plugin, const char *safe)
                 "the loader accepts it: %s", err.text);
 }
 
-static int suite_main(int argc, char **argv, enum pd_kind kind, void (*run)(struct suite *s))
+__attribute__((unused)) static int suite_main(int argc, char **argv, enum pd_kind kind, void (*run)(struct suite *s))
 {
         struct suite s = { .kind = kind };
         js_owned *config = argc >= 3 ? json_loads(argv[2], 0, NULL) : NULL;

@@ -29,10 +29,10 @@ int64_t capture_until(struct pd_call *call, int64_t span_us)
 
 int capture_check(struct pd_call *call, struct pd_error *err)
 {
-        if (call->host->cancelled(call))
-                return pd_fail(err, PD_E_CANCELLED, "the caller withdrew it");
         if (capture_left(call) == 0)
                 return pd_fail(err, PD_E_DEADLINE, "the call's deadline passed");
+        if (call->host->cancelled(call))
+                return pd_fail(err, PD_E_CANCELLED, "the caller withdrew it");
         return 0;
 }
 

@@ -179,7 +179,7 @@ int talk_ask(struct talk *t, struct pd_call *call, const char *op, int64_t timeo
                                 *ret_end = a;
                                 return 0;
                         }
-                        r = a.ok ? pd_fail(err, PD_E_INTERNAL,
+                        r = a.ok ? pd_fail(err, PD_E_INVALID,
                                            "the program named values that it cannot carry, and said that it can")
                                  : end_error(&a, first, err);
                 }

@@ -147,10 +147,8 @@ static int read_manifest(int dir, struct wire_manifest *ret, struct pd_error *er
         if (!text)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the manifest");
         n = read(fd, text, (size_t)st.st_size);
-        if (n < 0)
-                r = pd_fail(err, PD_E_IO, "the manifest of the saved values: %s", strerror(errno));
-        else
-                r = text[n] = '\0', wire_manifest_parse(text, (size_t)n, capture_crc, ret, err);
+        r = n < 0 ? pd_fail(err, PD_E_IO, "the manifest of the saved values: %s", strerror(errno))
+                  : wire_manifest_parse(text, (size_t)n, capture_crc, ret, err);
         free(text);
         return r;
 }

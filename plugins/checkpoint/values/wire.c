@@ -12,12 +12,14 @@ static const char *text_of(const json_t *o, const char *key)
         return s ? s : "";
 }
 
+/* A fault inside of the program, and a code that nobody knows, are failures of that save and nothing more. */
 static enum pd_code code_of(const char *name)
 {
         for (int c = 1; pd_code_name((enum pd_code)c); c++)
-                if (strcmp(pd_code_name((enum pd_code)c), name) == 0)
+                if (c != PD_E_INTERNAL && c != PD_E_UNKNOWN_OUTCOME && c != PD_E_CRASHED &&
+                        strcmp(pd_code_name((enum pd_code)c), name) == 0)
                         return (enum pd_code)c;
-        return PD_E_INTERNAL;
+        return PD_E_IO;
 }
 
 static int64_t count_of(const json_t *o, const char *key)
