@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random jobs: whatever the values, the rules of the house hold. The seed is fixed (or argv[1]) and printed; the generator is ours, so that a
+/* Random jobs: whatever the values, the rules of the house hold. The seed is argv[1], $TEST_SEED or a fixed one, and is printed; the generator is ours, so that a
  * failure comes again. */
 #include "policy_common.h"
 
@@ -118,8 +118,9 @@ static void judge_row(const struct scene *c, int i, const struct policy_decision
 int main(int argc, char **argv)
 {
         long long bad[LAW_N] = { 0 }, acts = 0;
+        const char *given = argc > 1 ? argv[1] : getenv("TEST_SEED");
 
-        seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20261130;
+        seed = given ? strtoull(given, NULL, 10) : 20261130;
         tap_note("seed %" PRIu64, seed);
         for (int n = 0; n < ROUNDS; n++) {
                 struct scene c = scene_random();
