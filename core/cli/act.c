@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #define SUSPEND_WAIT_MS 30000
+#define RESUME_WAIT_MS 25000
 #define SUSPEND_ROUNDS 40 /* x 30 s: above the longest default save */
 
 typedef int (*act_fn)(struct cli *c, const struct cli_line *line, const char *id);
@@ -20,14 +21,14 @@ static int each(struct cli *c, const struct cli_line *line, act_fn act)
         return first;
 }
 
-static int print_act(struct cli *c, const struct cli_line *line, const json_t *job, const char *done)
+static int print_act(struct cli *c, const struct cli_line *line, const json_t *job)
 {
         char name[96], message[600];
         const char *text = js_str(job, "message", "");
 
         if (cli_has(line, "--json"))
                 return print_json(job);
-        (void)printf("%s %s\n", js_str(job, "id", "?"), done);
+        (void)printf("%s %s\n", js_str(job, "id", "?"), js_str(job, "state", "?"));
         (void)fflush(stdout);
         say(c, "%s is %s%s%s", plain(js_str(job, "name", "?"), name, sizeof name), js_str(job, "state", "?"),
                 *text ? ": " : "", plain(text, message, sizeof message));
@@ -55,7 +56,7 @@ static int suspended(struct cli *c, const struct cli_line *line, const json_t *j
 
         if (streq(state, "running") && json_is_object(json_object_get(job, "trouble")))
                 return refused(c, line, job, id);
-        code = print_act(c, line, job, state);
+        code = print_act(c, line, job);
         if (code == CLI_OK && streq(state, "suspended") && !cli_has(line, "--json"))
                 say(c, "continue it with `%s%s`", js_str(job, "resume_line", "portal resume "),
                         js_str(job, "resume_line", NULL) ? "" : js_str(job, "id", id));
@@ -87,8 +88,7 @@ static int suspend(struct cli *c, const struct cli_line *line, const char *id)
                 if (ask(c, "POST", path, NULL, &reply, &code)) {
                         more = wait && still_saving(reply.json);
                         if (!more)
-                                code = wait ? suspended(c, line, reply.json, id)
-                                            : print_act(c, line, reply.json, "is being suspended");
+                                code = wait ? suspended(c, line, reply.json, id) : print_act(c, line, reply.json);
                         else if (i == 0)
                                 say(c, "still saving");
                 }
@@ -100,8 +100,7 @@ static int suspend(struct cli *c, const struct cli_line *line, const char *id)
         return CLI_TEMPORARY;
 }
 
-static int with_body(struct cli *c, const struct cli_line *line, const char *id, const char *what, const json_t *body,
-        const char *done)
+static int with_body(struct cli *c, const struct cli_line *line, const char *id, const char *what, const json_t *body)
 {
         struct http_reply reply = { 0 };
         char path[320];
@@ -110,23 +109,43 @@ static int with_body(struct cli *c, const struct cli_line *line, const char *id,
         if (!job_path(path, sizeof path, id, what))
                 return CLI_NOT_FOUND;
         if (ask(c, "POST", path, body, &reply, &code))
-                code = print_act(c, line, reply.json, done);
+                code = print_act(c, line, reply.json);
         http_reply_clear(&reply);
         return code;
+}
+
+static int resumed(struct cli *c, const struct cli_line *line, const json_t *job)
+{
+        if (!streq(js_str(job, "state", ""), "suspended"))
+                return print_act(c, line, job);
+        if (cli_has(line, "--json"))
+                (void)print_json(job);
+        say(c, "%s stays suspended: %s", js_str(job, "name", "?"), js_str(job, "message", "it could not be taken up"));
+        return CLI_REFUSED;
 }
 
 static int resume(struct cli *c, const struct cli_line *line, const char *id)
 {
         js_owned *body = cli_has(line, "--fresh") ? json_pack("{s:b}", "fresh", 1) : json_object();
+        struct http_reply reply = { 0 };
+        char what[48] = "resume", path[320];
+        int code = CLI_OK;
 
-        return with_body(c, line, id, "resume", body, "resumed");
+        if (!cli_has(line, "--no-wait"))
+                (void)str_format(what, sizeof what, "resume?wait_ms=%d", RESUME_WAIT_MS);
+        if (!job_path(path, sizeof path, id, what))
+                return CLI_NOT_FOUND;
+        if (ask(c, "POST", path, body, &reply, &code))
+                code = resumed(c, line, reply.json);
+        http_reply_clear(&reply);
+        return code;
 }
 
 static int stop(struct cli *c, const struct cli_line *line, const char *id)
 {
         js_owned *body = cli_has(line, "--force") ? json_pack("{s:b}", "force", 1) : json_object();
 
-        return with_body(c, line, id, "stop", body, "stopping");
+        return with_body(c, line, id, "stop", body);
 }
 
 int cmd_suspend(struct cli *c, const struct cli_line *line)

@@ -94,7 +94,11 @@ const struct cli_command cli_commands[] = {
                 .min_args = 1,
                 .max_args = ALL,
                 .run = cmd_resume,
-                .flags = { { "--fresh", 0, NULL, "start the command anew, without the checkpoint" }, JSON_FLAG } },
+                .text = "Waits until they run again. A job that cannot be taken up stays suspended, is told with the "
+                        "reason, "
+                        "and the exit code is 2; one that waits for a place is left to wait.",
+                .flags = { { "--fresh", 0, NULL, "start the command anew, without the checkpoint" },
+                        { "--no-wait", 0, NULL, "only ask for it" }, JSON_FLAG } },
         { .name = "stop",
                 .args = "JOB...",
                 .summary = "End jobs; twice is no error",

@@ -50,9 +50,10 @@ static void intervals(const json_t *list)
         json_array_foreach ((json_t *)(uintptr_t)list, i, v) {
                 char from[QUANTITY_MAX], to[QUANTITY_MAX], why[700], margin[200];
 
-                (void)printf("%s .. %s  %-10s did nothing %" PRId64 " times: %s%s%s\n",
+                (void)printf("%s .. %s  %-10s did nothing %" PRId64 " time%s: %s%s%s\n",
                         when(js_int(v, "first_wall_us", 0), from), when(js_int(v, "last_wall_us", 0), to),
-                        js_str(v, "policy", "?"), js_int(v, "count", 0), plain(js_str(v, "why", ""), why, sizeof why),
+                        js_str(v, "policy", "?"), js_int(v, "count", 0), js_int(v, "count", 0) == 1 ? "" : "s",
+                        plain(js_str(v, "why", ""), why, sizeof why),
                         *js_str(v, "best_margin", "") ? "; nearest: " : "",
                         plain(js_str(v, "best_margin", ""), margin, sizeof margin));
         }

@@ -56,7 +56,8 @@ static void tell(const struct following *f)
         (void)fprintf(stderr, "portal: %s is %s%s%s", plain(js_str(f->job, "name", f->p->job), name, sizeof name),
                 colour_on(colour, colour_of_state(state, result)), ended && *result ? result : state,
                 colour_off(colour));
-        if (*offer && (streq(state, "starting") || streq(state, "running") || streq(state, "restoring")))
+        if (*offer && !strstr(message, offer) &&
+                (streq(state, "starting") || streq(state, "running") || streq(state, "restoring")))
                 (void)fprintf(stderr, " on %s", plain(offer, where, sizeof where));
         (void)fprintf(stderr, "%s%s\n", *message ? ": " : "", plain(message, text, sizeof text));
 }

@@ -10,7 +10,7 @@ static void row(const struct cli *c, const char *what, const char *text)
         char shown[1024];
 
         if (text && *text)
-                (void)printf("%s%-12s%s %s\n", colour_on(c->colour_out, COLOUR_DIM), what, colour_off(c->colour_out),
+                (void)printf("%s%-16s%s %s\n", colour_on(c->colour_out, COLOUR_DIM), what, colour_off(c->colour_out),
                         plain(text, shown, sizeof shown));
 }
 
@@ -31,7 +31,7 @@ static void show_state(const struct cli *c, const json_t *job)
         const json_t *op = json_object_get(job, "operation");
         char text[300];
 
-        (void)printf("%s%-12s%s %s%s%s", colour_on(c->colour_out, COLOUR_DIM), "state", colour_off(c->colour_out),
+        (void)printf("%s%-16s%s %s%s%s", colour_on(c->colour_out, COLOUR_DIM), "state", colour_off(c->colour_out),
                 colour_on(c->colour_out, colour_of_state(state, result)), state, colour_off(c->colour_out));
         (void)printf("%s%s%s%s%s\n", *result ? ", " : "", result, *cause ? " (" : "", cause, *cause ? ")" : "");
         row(c, "message", js_str(job, "message", ""));
@@ -41,7 +41,8 @@ static void show_state(const struct cli *c, const json_t *job)
                         text, sizeof text, "%s, because of %s", js_str(op, "mode", "?"), js_str(op, "cause", "?"));
                 row(c, "operation", text);
         }
-        if (json_is_integer(json_object_get(job, "exit_code"))) {
+        if (streq(cause, "exit") || streq(cause, "signal") || js_int(job, "exit_code", 0) != 0 ||
+                js_int(job, "signal", 0) > 0) {
                 int64_t sig = js_int(job, "signal", 0);
 
                 if (sig > 0)
@@ -64,7 +65,7 @@ static void show_place(const struct cli *c, const json_t *job)
                 row(c, "offer", text);
         }
         row(c, "machine", js_str(job, "machine", ""));
-        (void)str_format(text, sizeof text, "%s cores, %s", cpu_format((int32_t)milli, cpu),
+        (void)str_format(text, sizeof text, "%s CPU, %s", cpu_format((int32_t)milli, cpu),
                 size_format((uint64_t)js_int(job, "memory_bytes", 0), memory));
         if (gpus > 0)
                 (void)str_format(text + strlen(text), sizeof text - strlen(text), ", %" PRId64 " GPUs", gpus);

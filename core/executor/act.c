@@ -65,8 +65,8 @@ static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job
 int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user,
         struct pd_error *err)
 {
-        if (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND)
-                return 0; /* it is on its way there */
+        if (en->job.state == JOB_SUSPENDED || (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND))
+                return 0; /* it is there, or on its way (P-26: twice is once) */
         if (en->job.state != JOB_RUNNING || !en->live)
                 return not_now(en, "suspended", err);
         return save_as(t, en, OP_SUSPEND, cause, policy, why, user);
@@ -87,12 +87,19 @@ static int end_queued(struct turn *t, struct entry *en, const char *policy, cons
         return 0;
 }
 
+static json_t *stop_body(const struct entry *en, int64_t grace_us)
+{
+        char job[ID_TEXT_MAX];
+
+        return json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, en->job.id, job), "cause",
+                job_cause_name((enum job_cause)en->job.op_cause), "grace_us", (json_int_t)grace_us);
+}
+
 int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
         const char *user, struct pd_error *err)
 {
         enum op_mode mode = save_first ? OP_STOP_SAVE : OP_STOP;
         struct job after = en->job;
-        char job[ID_TEXT_MAX];
 
         if (en->job.state == JOB_ENDED || en->job.state == JOB_ENDING)
                 return 0; /* idempotent */
@@ -110,9 +117,17 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         if (!job_change(t, en, after, EVENT_STOP, NULL, why))
                 return -(int)PD_E_CONFLICT;
         act_decision(t, en->job.id, policy, "stop", why, NULL, user);
-        (void)intent_open(t, INTENT_STOP, en, en->live->machine,
-                json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, en->job.id, job), "cause", job_cause_name(cause), "grace_us",
-                        (json_int_t)en->live->settings.stop_grace_us));
+        (void)intent_open(t, INTENT_STOP, en, en->live->machine, stop_body(en, en->live->settings.stop_grace_us));
+        return 0;
+}
+
+int act_kill(struct turn *t, struct entry *en, const char *user, struct pd_error *err)
+{
+        int r = en->job.state == JOB_ENDING ? 0 : act_stop(t, en, CAUSE_USER, false, "user", "asked for, at once", user, err);
+
+        if (r < 0 || en->job.state != JOB_ENDING || !en->live)
+                return r;
+        (void)intent_open(t, INTENT_STOP, en, en->live->machine, stop_body(en, 0));
         return 0;
 }
 

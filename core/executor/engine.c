@@ -174,12 +174,15 @@ static int check_settings(const struct engine_site *site, struct pd_error *err)
 
 int engine_reload(struct engine *e, const struct engine_site *site, struct pd_error *err)
 {
+        const struct engine_site *old = e->site;
         int r = check_settings(site, err);
 
         if (r < 0 || !keeps_machines(e, site, err))
                 return r < 0 ? r : -(int)PD_E_CONFLICT;
         e->site = site;
         r = connections_start(e, err);
+        if (r < 0)
+                e->site = old;
         /* Site and Settings are live (P-23): running jobs go by the new ones from now on */
         for (size_t i = 0; r >= 0 && i < e->slots_n; i++) {
                 struct entry *en = e->slots[i];

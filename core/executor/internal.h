@@ -255,6 +255,7 @@ int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const ch
         struct pd_error *err);
 int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
         const char *user, struct pd_error *err);
+int act_kill(struct turn *t, struct entry *en, const char *user, struct pd_error *err); /* a user's stop without grace, also of one under way */
 json_t *act_save_body(const struct entry *en); /* the runner's `save`, as the job's operation says */
 int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err);
 void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why);

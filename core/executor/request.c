@@ -99,7 +99,8 @@ static bool suspend_settled(const struct entry *en, const struct job *j)
 static bool resume_settled(const struct entry *en, const struct job *j)
 {
         (void)en;
-        return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || j->state == JOB_ENDED;
+        /* a job that waits for a place may wait for long: it is not waited for, unless its turn is right now */
+        return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || j->state == JOB_ENDED || (j->state == JOB_QUEUED && j->tries > 0);
 }
 
 static bool stop_settled(const struct entry *en, const struct job *j)
@@ -214,7 +215,8 @@ static int do_suspend(struct turn *turn, struct entry *en, const struct engine_r
 
 static int do_stop(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
-        (void)rq;
+        if (en && js_bool(rq->args, "force", false))
+                return act_kill(turn, en, user, err);
         return en ? act_stop(turn, en, CAUSE_USER, false, "user", "asked for", user, err) : 0;
 }
 
