@@ -5,16 +5,18 @@ static const char *const objects[] = { MANIFEST_PAYLOAD, MANIFEST_LAYER };
 
 static json_t *entry(const struct pack_result *r)
 {
-        return json_pack("{s:I, s:I, s:s}", "bytes", (json_int_t)r->bytes, "plain_bytes", (json_int_t)r->plain_bytes, "sha256", r->sha256);
+        return json_pack("{s:I, s:I, s:s}", "bytes", (json_int_t)r->bytes, "plain_bytes", (json_int_t)r->plain_bytes,
+                "sha256", r->sha256);
 }
 
 json_t *manifest_make(const struct manifest *m)
 {
-        return json_pack("{s:i, s:s, s:s, s:I, s:{s:s, s:s}, s:s, s:s, s:I, s:I, s:s, s:s, s:{s:o, s:o}}", "format", MANIFEST_FORMAT,
-                "job", m->job, "checkpoint", m->checkpoint, "generation", (json_int_t)m->generation, "capture", "name", m->capture,
-                "version", m->capture_version, "image_ref", m->image_ref, "image_digest", m->image_digest, "made_wall_us",
-                (json_int_t)m->made_wall_us, "freeze_us", (json_int_t)m->freeze_us, "progress", m->progress, "runner_version",
-                m->runner_version, "objects", MANIFEST_PAYLOAD, entry(&m->payload), MANIFEST_LAYER, entry(&m->layer));
+        return json_pack("{s:i, s:s, s:s, s:I, s:{s:s, s:s}, s:s, s:s, s:I, s:I, s:s, s:s, s:{s:o, s:o}}", "format",
+                MANIFEST_FORMAT, "job", m->job, "checkpoint", m->checkpoint, "generation", (json_int_t)m->generation,
+                "capture", "name", m->capture, "version", m->capture_version, "image_ref", m->image_ref, "image_digest",
+                m->image_digest, "made_wall_us", (json_int_t)m->made_wall_us, "freeze_us", (json_int_t)m->freeze_us,
+                "progress", m->progress, "runner_version", m->runner_version, "objects", MANIFEST_PAYLOAD,
+                entry(&m->payload), MANIFEST_LAYER, entry(&m->layer));
 }
 
 const json_t *manifest_object(const json_t *m, const char *name)
@@ -41,10 +43,12 @@ int manifest_check(const json_t *m, const char *job, const char *checkpoint, str
         if (format < 1)
                 return pd_fail(err, PD_E_CORRUPT, "its manifest has no format number");
         if (format > MANIFEST_FORMAT)
-                return pd_fail(err, PD_E_CORRUPT, "its manifest has format %lld, newer than the %d that this runner reads: upgrade it", (long long)format,
-                        MANIFEST_FORMAT);
+                return pd_fail(err, PD_E_CORRUPT,
+                        "its manifest has format %lld, newer than the %d that this runner reads: upgrade it",
+                        (long long)format, MANIFEST_FORMAT);
         if (!streq(js_str(m, "job", ""), job) || !streq(js_str(m, "checkpoint", ""), checkpoint))
-                return pd_fail(err, PD_E_CORRUPT, "its manifest is that of %.40s/%.40s", js_str(m, "job", "?"), js_str(m, "checkpoint", "?"));
+                return pd_fail(err, PD_E_CORRUPT, "its manifest is that of %.40s/%.40s", js_str(m, "job", "?"),
+                        js_str(m, "checkpoint", "?"));
         for (size_t i = 0; r == 0 && i < ARRAY_LEN(objects); i++)
                 r = check_object(m, objects[i], err);
         return r;

@@ -39,7 +39,7 @@ static void packer_clear(struct packer *k)
         if (k->a)
                 (void)archive_write_free(k->a);
         digest_clear(&k->digest);
-        vec_foreach(l, &k->links)
+        vec_foreach (l, &k->links)
                 free(l->path);
         vec_free(&k->links);
         free(k->buf);
@@ -96,7 +96,7 @@ static const char *known_link(struct packer *k, const struct stat *st, const cha
         *ret = 0;
         if (st->st_nlink < 2 || S_ISDIR(st->st_mode))
                 return NULL;
-        vec_foreach(l, &k->links)
+        vec_foreach (l, &k->links)
                 if (l->dev == st->st_dev && l->ino == st->st_ino)
                         return l->path;
         if (!vec_push(&k->links, ((struct link){ st->st_dev, st->st_ino, strdup(path) })))
@@ -112,9 +112,11 @@ static int write_content(struct packer *k, int fd, const struct stat *st, const 
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n <= 0)
-                        return pd_fail(err, PD_E_IO, "%s could not be read to its end: %s", path, n < 0 ? strerror(errno) : "it became shorter");
+                        return pd_fail(err, PD_E_IO, "%s could not be read to its end: %s", path,
+                                n < 0 ? strerror(errno) : "it became shorter");
                 if (archive_write_data(k->a, k->buf, (size_t)n) != n)
-                        return pd_fail(err, PD_E_IO, "the archive cannot be written: %.120s", archive_error_string(k->a));
+                        return pd_fail(
+                                err, PD_E_IO, "the archive cannot be written: %.120s", archive_error_string(k->a));
                 k->plain_bytes += (uint64_t)n;
                 left -= n;
         }
@@ -146,7 +148,8 @@ static void describe(struct packer *k, struct archive_entry *e, const char *path
 }
 
 /* One entry; fd is open for files and directories, else -1. */
-static int add_entry(struct packer *k, int at, const char *name, int fd, const char *path, const struct stat *st, struct pd_error *err)
+static int add_entry(struct packer *k, int at, const char *name, int fd, const char *path, const struct stat *st,
+        struct pd_error *err)
 {
         struct archive_entry *e = archive_entry_new();
         char target[4096], proc_path[64];
@@ -206,13 +209,15 @@ static int add_dir(struct packer *k, int fd, const char *path, int depth, struct
         int n = depth > DEPTH_MAX ? -1 : scandirat(fd, ".", &list, NULL, alphasort), r = 0;
 
         if (n < 0)
-                return pd_fail(err, PD_E_IO, "cannot read the directory %s: %s", path, depth > DEPTH_MAX ? "it is too deep" : strerror(errno));
+                return pd_fail(err, PD_E_IO, "cannot read the directory %s: %s", path,
+                        depth > DEPTH_MAX ? "it is too deep" : strerror(errno));
         for (int i = 0; i < n; i++) {
                 const char *name = list[i]->d_name;
                 char below[8192];
 
                 if (r == 0 && !streq(name, ".") && !streq(name, "..")) {
-                        if (!str_format(below, sizeof below, "%s%s%s", streq(path, ".") ? "" : path, streq(path, ".") ? "" : "/", name))
+                        if (!str_format(below, sizeof below, "%s%s%s", streq(path, ".") ? "" : path,
+                                    streq(path, ".") ? "" : "/", name))
                                 r = pd_fail(err, PD_E_FULL, "a path below %.100s is too long", path);
                         else
                                 r = add_one(k, fd, name, below, depth, err);
@@ -244,7 +249,8 @@ static int open_out(struct packer *k, const char *to, struct pd_error *err)
         return 0;
 }
 
-int pack_tree(const char *dir, const char *to, const struct pack_params *p, struct pack_result *ret, struct pd_error *err)
+int pack_tree(
+        const char *dir, const char *to, const struct pack_params *p, struct pack_result *ret, struct pd_error *err)
 {
         pd_cleanup(packer_clear) struct packer k = { .p = p, .fd = -1 };
         pd_cleanup(closep) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -26,7 +26,8 @@ struct pack_result {
 };
 
 /* Writes the new file `to` (mode 0600, synced). The tree must stand still. */
-int pack_tree(const char *dir, const char *to, const struct pack_params *p, struct pack_result *ret, struct pd_error *err);
+int pack_tree(
+        const char *dir, const char *to, const struct pack_params *p, struct pack_result *ret, struct pd_error *err);
 /* Checks size and digest of the whole file, then unpacks into the directory `dir` (empty, or with its root only). -PD_E_CORRUPT. */
 int unpack_tree(const char *from, const char *dir, const struct pack_params *p, const char *sha256, uint64_t bytes,
         struct pd_error *err);

@@ -34,7 +34,7 @@ static void unpacker_clear(struct unpacker *u)
 {
         if (u->a)
                 (void)archive_read_free(u->a);
-        vec_foreach(d, &u->dirs)
+        vec_foreach (d, &u->dirs)
                 free(d->path);
         vec_free(&u->dirs);
         free(u->value);
@@ -92,7 +92,8 @@ static int put_content(struct unpacker *u, int at, const char *name, const char 
         while ((r = archive_read_data_block(u->a, &block, &n, &offset)) == ARCHIVE_OK) {
                 u->plain_bytes += n;
                 if (u->plain_bytes > u->p->plain_max)
-                        return pd_fail(err, PD_E_CORRUPT, "the archive holds more than the %llu bytes that its manifest says",
+                        return pd_fail(err, PD_E_CORRUPT,
+                                "the archive holds more than the %llu bytes that its manifest says",
                                 (unsigned long long)u->p->plain_max);
                 for (size_t done = 0; done < n;) {
                         ssize_t k = pwrite(fd, (const char *)block + done, n - done, offset + (la_int64_t)done);
@@ -105,7 +106,8 @@ static int put_content(struct unpacker *u, int at, const char *name, const char 
                 }
         }
         if (r != ARCHIVE_EOF)
-                return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" in the archive is damaged: %.100s", path, str_or(archive_error_string(u->a), ""));
+                return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" in the archive is damaged: %.100s", path,
+                        str_or(archive_error_string(u->a), ""));
         return 0;
 }
 
@@ -122,12 +124,14 @@ static int put_link(struct unpacker *u, int at, const char *name, const char *ta
         from = open_parent(u, target, &target_name, err);
         if (from < 0)
                 return from;
-        if (fstatat(from, target_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) || linkat(from, target_name, at, name, 0) < 0)
+        if (fstatat(from, target_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) ||
+                linkat(from, target_name, at, name, 0) < 0)
                 return pd_fail(err, PD_E_CORRUPT, "a link in the archive has no target: \"%.150s\": %m", target);
         return 0;
 }
 
-static int make(struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
+static int make(
+        struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
 {
         mode_t type = archive_entry_filetype(e);
         bool layer = u->p->layer;
@@ -144,11 +148,13 @@ static int make(struct unpacker *u, struct archive_entry *e, int at, const char 
         else if (type == AE_IFCHR && layer && archive_entry_rdevmajor(e) == 0 && archive_entry_rdevminor(e) == 0)
                 r = mknodat(at, name, S_IFCHR, 0); /* a whiteout */
         else
-                return pd_fail(err, PD_E_CORRUPT, "\"%.150s\" in the archive is a device or of another kind that may not travel", path);
+                return pd_fail(err, PD_E_CORRUPT,
+                        "\"%.150s\" in the archive is a device or of another kind that may not travel", path);
         return r < 0 ? pd_fail(err, PD_E_CORRUPT, "cannot make \"%.150s\": %m", path) : 0;
 }
 
-static int set_xattrs(struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
+static int set_xattrs(
+        struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
 {
         const char *key;
         const void *value;
@@ -166,12 +172,15 @@ static int set_xattrs(struct unpacker *u, struct archive_entry *e, int at, const
                 size_t len = n;
 
                 if (!key || n > XATTR_VALUE_MAX || !xattr_travels(key))
-                        return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" in the archive has the attribute \"%.60s\", which may not travel", path, str_or(key, "?"));
+                        return pd_fail(err, PD_E_CORRUPT,
+                                "\"%.100s\" in the archive has the attribute \"%.60s\", which may not travel", path,
+                                str_or(key, "?"));
                 memcpy(u->value, value, n);
                 if (!xattr_shift(key, u->value, &len, u->p->id_base, false)) {
                         if (streq(key, "security.capability") && u->p->id_base == 0)
                                 continue; /* it would be one of the machine */
-                        return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" in the archive has a bad attribute \"%.60s\"", path, key);
+                        return pd_fail(err, PD_E_CORRUPT, "\"%.100s\" in the archive has a bad attribute \"%.60s\"",
+                                path, key);
                 }
                 if (setxattr(proc_path, key, u->value, len, 0) < 0)
                         return pd_fail(err, PD_E_IO, "cannot set \"%.60s\" of %.100s: %m", key, path);
@@ -180,13 +189,16 @@ static int set_xattrs(struct unpacker *u, struct archive_entry *e, int at, const
 }
 
 /* Owner first: changing it takes set-id bits and capabilities away. */
-static int set_owner_and_mode(struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
+static int set_owner_and_mode(
+        struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
 {
         int64_t uid = archive_entry_uid(e), gid = archive_entry_gid(e);
         mode_t mode = archive_entry_perm(e) & 07777;
 
         if (uid < 0 || uid >= (int64_t)PACK_IDS || gid < 0 || gid >= (int64_t)PACK_IDS)
-                return pd_fail(err, PD_E_CORRUPT, "\"%.120s\" in the archive belongs to %lld:%lld: ids must lie in 0..65535", path, (long long)uid, (long long)gid);
+                return pd_fail(err, PD_E_CORRUPT,
+                        "\"%.120s\" in the archive belongs to %lld:%lld: ids must lie in 0..65535", path,
+                        (long long)uid, (long long)gid);
         if (!u->p->layer || u->p->id_base == 0) /* root inside would be root outside: no set-id file from an archive */
                 mode &= 01777;
         if (!u->p->layer)
@@ -195,14 +207,17 @@ static int set_owner_and_mode(struct unpacker *u, struct archive_entry *e, int a
                 uid += u->p->id_base, gid += u->p->id_base;
         if (fchownat(at, name, (uid_t)uid, (gid_t)gid, AT_SYMLINK_NOFOLLOW) < 0)
                 return pd_fail(err, PD_E_IO, "cannot set the owner of %.150s: %m", path);
-        if (archive_entry_filetype(e) != AE_IFLNK && archive_entry_filetype(e) != AE_IFCHR && fchmodat(at, name, mode, 0) < 0)
+        if (archive_entry_filetype(e) != AE_IFLNK && archive_entry_filetype(e) != AE_IFCHR &&
+                fchmodat(at, name, mode, 0) < 0)
                 return pd_fail(err, PD_E_IO, "cannot set the mode of %.150s: %m", path);
         return 0;
 }
 
-static int set_time(struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
+static int set_time(
+        struct unpacker *u, struct archive_entry *e, int at, const char *name, const char *path, struct pd_error *err)
 {
-        struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = archive_entry_mtime(e), .tv_nsec = archive_entry_mtime_nsec(e) } };
+        struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
+                { .tv_sec = archive_entry_mtime(e), .tv_nsec = archive_entry_mtime_nsec(e) } };
 
         if (archive_entry_filetype(e) == AE_IFDIR) {
                 if (!vec_push(&u->dirs, ((struct dir_time){ strdup(path), times[1] })))
@@ -240,7 +255,8 @@ static int put_entry(struct unpacker *u, struct archive_entry *e, struct pd_erro
         if (!path || !*path || streq(path, "."))
                 return put_root(u, e, err);
         n = strlen(path);
-        trimmed = strndup(path, path[n - 1] == '/' && archive_entry_filetype(e) == AE_IFDIR ? n - 1 : n); /* tar ends directories so */
+        trimmed = strndup(path,
+                path[n - 1] == '/' && archive_entry_filetype(e) == AE_IFDIR ? n - 1 : n); /* tar ends directories so */
         if (!trimmed || !path_good(trimmed))
                 return pd_fail(err, PD_E_CORRUPT, "the archive has a path that leads outside of it: \"%.150s\"", path);
         at = open_parent(u, trimmed, &name, err);
@@ -267,10 +283,12 @@ static int read_all(struct unpacker *u, struct pd_error *err)
                         return put;
         }
         if (r != ARCHIVE_EOF)
-                return pd_fail(err, PD_E_CORRUPT, "the archive is damaged: %.150s", str_or(archive_error_string(u->a), "it ends early"));
+                return pd_fail(err, PD_E_CORRUPT, "the archive is damaged: %.150s",
+                        str_or(archive_error_string(u->a), "it ends early"));
         for (size_t i = u->dirs.n; i-- > 0;) {
                 struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, u->dirs.at[i].mtime };
-                pd_cleanup(closep) int fd = u->dirs.at[i].path ? open_below(u, u->dirs.at[i].path, O_RDONLY | O_DIRECTORY) : -1;
+                pd_cleanup(closep) int fd =
+                        u->dirs.at[i].path ? open_below(u, u->dirs.at[i].path, O_RDONLY | O_DIRECTORY) : -1;
 
                 if (fd >= 0)
                         (void)futimens(fd, times);
@@ -278,9 +296,11 @@ static int read_all(struct unpacker *u, struct pd_error *err)
         return 0;
 }
 
-int unpack_tree(const char *from, const char *dir, const struct pack_params *p, const char *sha256, uint64_t bytes, struct pd_error *err)
+int unpack_tree(const char *from, const char *dir, const struct pack_params *p, const char *sha256, uint64_t bytes,
+        struct pd_error *err)
 {
-        pd_cleanup(unpacker_clear) struct unpacker u = { .p = p, .root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
+        pd_cleanup(unpacker_clear) struct unpacker u = { .p = p,
+                .root = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) };
         char digest[PACK_SHA_MAX];
         uint64_t got;
         int r = pack_digest(from, digest, &got, err);
@@ -288,7 +308,8 @@ int unpack_tree(const char *from, const char *dir, const struct pack_params *p, 
         if (r < 0)
                 return r;
         if (got != bytes)
-                return pd_fail(err, PD_E_CORRUPT, "it has %llu bytes, its manifest says %llu", (unsigned long long)got, (unsigned long long)bytes);
+                return pd_fail(err, PD_E_CORRUPT, "it has %llu bytes, its manifest says %llu", (unsigned long long)got,
+                        (unsigned long long)bytes);
         if (!streq(digest, sha256))
                 return pd_fail(err, PD_E_CORRUPT, "its SHA-256 is %.16s.., its manifest says %.16s..", digest, sha256);
         if (u.root < 0)
@@ -299,6 +320,7 @@ int unpack_tree(const char *from, const char *dir, const struct pack_params *p, 
                 return pd_fail(err, PD_E_NOMEM, "no memory for unpacking");
         if (archive_read_support_filter_zstd(u.a) != ARCHIVE_OK || archive_read_support_format_tar(u.a) != ARCHIVE_OK ||
                 archive_read_open_filename(u.a, from, 1 << 17) != ARCHIVE_OK)
-                return pd_fail(err, PD_E_CORRUPT, "it is no tar.zst file: %.150s", str_or(archive_error_string(u.a), ""));
+                return pd_fail(
+                        err, PD_E_CORRUPT, "it is no tar.zst file: %.150s", str_or(archive_error_string(u.a), ""));
         return read_all(&u, err);
 }

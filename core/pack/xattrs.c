@@ -15,8 +15,9 @@
 
 bool xattr_travels(const char *name)
 {
-        return str_starts(name, "user.") || streq(name, "trusted.overlay.opaque") || streq(name, "security.capability") ||
-               streq(name, "system.posix_acl_access") || streq(name, "system.posix_acl_default");
+        return str_starts(name, "user.") || streq(name, "trusted.overlay.opaque") ||
+               streq(name, "security.capability") || streq(name, "system.posix_acl_access") ||
+               streq(name, "system.posix_acl_default");
 }
 
 static uint32_t get32(const uint8_t *p)

@@ -2,16 +2,42 @@
 #include "runner/bundle.h"
 
 static const char *const capabilities[] = {
-        "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID", "CAP_SETUID",
-        "CAP_SETPCAP", "CAP_NET_BIND_SERVICE", "CAP_SYS_CHROOT",
+        "CAP_CHOWN",
+        "CAP_DAC_OVERRIDE",
+        "CAP_FOWNER",
+        "CAP_FSETID",
+        "CAP_KILL",
+        "CAP_SETGID",
+        "CAP_SETUID",
+        "CAP_SETPCAP",
+        "CAP_NET_BIND_SERVICE",
+        "CAP_SYS_CHROOT",
 };
 static const char *const masked[] = {
-        "/proc/acpi", "/proc/asound", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
-        "/proc/timer_list", "/proc/timer_stats", "/sys/dev/block", "/sys/devices/virtual/powercap", "/sys/firmware",
-        "/sys/fs/bpf", "/sys/fs/pstore", "/sys/kernel/debug", "/sys/kernel/security", "/sys/kernel/tracing",
+        "/proc/acpi",
+        "/proc/asound",
+        "/proc/kcore",
+        "/proc/keys",
+        "/proc/latency_stats",
+        "/proc/sched_debug",
+        "/proc/scsi",
+        "/proc/timer_list",
+        "/proc/timer_stats",
+        "/sys/dev/block",
+        "/sys/devices/virtual/powercap",
+        "/sys/firmware",
+        "/sys/fs/bpf",
+        "/sys/fs/pstore",
+        "/sys/kernel/debug",
+        "/sys/kernel/security",
+        "/sys/kernel/tracing",
 };
 static const char *const read_only[] = {
-        "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger",
+        "/proc/bus",
+        "/proc/fs",
+        "/proc/irq",
+        "/proc/sys",
+        "/proc/sysrq-trigger",
 };
 
 static json_t *strings(const char *const *list, size_t n)
@@ -35,8 +61,8 @@ static void add_mount(json_t *list, const char *target, const char *type, const 
                 (void)json_array_append_new(opts, json_stringn(p, n));
                 p += n + (p[n] == ',');
         }
-        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o}", "destination", target, "type", type, "source",
-                                                  source, "options", opts));
+        (void)json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o}", "destination", target, "type", type,
+                                                  "source", source, "options", opts));
 }
 
 /* A container on the machine's network in a user namespace cannot mount a sysfs of its own: it gets the machine's, read-only. */
@@ -68,7 +94,7 @@ static json_t *mounts(const struct bundle *b)
                 add_mount(list, "/etc/resolv.conf", "bind", "/etc/resolv.conf", "bind,nosuid,noexec,nodev,ro");
         add_mount(list, "/run/portal", "bind", b->portal_dir, "bind,nosuid,nodev,noexec,rw");
         add_mount(list, "/run/portal/checkpoint", "bind", b->checkpoint_dir, "bind,nosuid,nodev,noexec,rw");
-        json_array_foreach((json_t *)(uintptr_t)b->mounts, i, m)
+        json_array_foreach ((json_t *)(uintptr_t)b->mounts, i, m)
                 add_mount(list, js_str(m, "target", ""), "bind", js_str(m, "source", ""),
                         js_bool(m, "read_only", false) ? "rbind,nosuid,nodev,ro" : "rbind,nosuid,nodev,rw");
         return list;
@@ -80,7 +106,7 @@ static json_t *environment(const json_t *env)
         const char *key;
         json_t *v;
 
-        json_object_foreach((json_t *)(uintptr_t)env, key, v)
+        json_object_foreach ((json_t *)(uintptr_t)env, key, v)
                 (void)json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(v)));
         return list;
 }
@@ -88,10 +114,10 @@ static json_t *environment(const json_t *env)
 static json_t *process(const struct bundle *b)
 {
         json_t *caps = STRINGS(capabilities);
-        json_t *p = json_pack("{s:b, s:{s:I, s:I}, s:O, s:o, s:s, s:{s:O, s:O, s:O, s:o}, s:b, s:i}",
-                "terminal", 0, "user", "uid", (json_int_t)b->uid, "gid", (json_int_t)b->gid, "args", b->args, "env",
-                environment(b->env), "cwd", b->workdir, "capabilities", "bounding", caps, "effective", caps, "permitted",
-                caps, "ambient", json_array(), "noNewPrivileges", 1, "oomScoreAdj", b->oom_score_adj);
+        json_t *p = json_pack("{s:b, s:{s:I, s:I}, s:O, s:o, s:s, s:{s:O, s:O, s:O, s:o}, s:b, s:i}", "terminal", 0,
+                "user", "uid", (json_int_t)b->uid, "gid", (json_int_t)b->gid, "args", b->args, "env",
+                environment(b->env), "cwd", b->workdir, "capabilities", "bounding", caps, "effective", caps,
+                "permitted", caps, "ambient", json_array(), "noNewPrivileges", 1, "oomScoreAdj", b->oom_score_adj);
 
         json_decref(caps);
         (void)json_object_set_new(p, "rlimits",
@@ -116,8 +142,8 @@ static json_t *namespaces(const struct bundle *b)
 static json_t *linux_part(const struct bundle *b)
 {
         json_t *l = json_pack("{s:o, s:s, s:o, s:o, s:o, s:{s:[{s:b, s:s}]}}", "namespaces", namespaces(b),
-                "cgroupsPath", b->cgroup, "maskedPaths", STRINGS(masked), "readonlyPaths", STRINGS(read_only), "seccomp",
-                seccomp_default(), "resources", "devices", "allow", 0, "access", "rwm");
+                "cgroupsPath", b->cgroup, "maskedPaths", STRINGS(masked), "readonlyPaths", STRINGS(read_only),
+                "seccomp", seccomp_default(), "resources", "devices", "allow", 0, "access", "rwm");
 
         if (b->id_base > 0) {
                 json_t *map = json_pack("[{s:i, s:I, s:I}]", "containerID", 0, "hostID", (json_int_t)b->id_base, "size",
@@ -138,17 +164,19 @@ static int check(const struct bundle *b, struct pd_error *err)
         if (json_array_size(b->args) == 0)
                 return pd_fail(err, PD_E_INVALID,
                         "there is no command: the job names none and its image has none either. Give one after --");
-        json_array_foreach((json_t *)(uintptr_t)b->args, i, v)
+        json_array_foreach ((json_t *)(uintptr_t)b->args, i, v)
                 if (!json_is_string(v))
                         return pd_fail(err, PD_E_INVALID, "command word %zu is no string", i + 1);
-        json_object_foreach((json_t *)(uintptr_t)b->env, key, v)
+        json_object_foreach ((json_t *)(uintptr_t)b->env, key, v)
                 if (!json_is_string(v) || !*key || strchr(key, '='))
-                        return pd_fail(err, PD_E_INVALID, "environment variable \"%s\": the name or value is not usable", key);
-        json_array_foreach((json_t *)(uintptr_t)b->mounts, i, v) {
+                        return pd_fail(
+                                err, PD_E_INVALID, "environment variable \"%s\": the name or value is not usable", key);
+        json_array_foreach ((json_t *)(uintptr_t)b->mounts, i, v) {
                 const char *source = js_str(v, "source", ""), *target = js_str(v, "target", "");
 
                 if (*source != '/' || *target != '/' || streq(target, "/") || strstr(target, ".."))
-                        return pd_fail(err, PD_E_INVALID, "mount %s -> %s: both paths must be absolute, the target not /", source, target);
+                        return pd_fail(err, PD_E_INVALID,
+                                "mount %s -> %s: both paths must be absolute, the target not /", source, target);
         }
         if (*b->workdir != '/')
                 return pd_fail(err, PD_E_INVALID, "the working directory \"%s\" must be an absolute path", b->workdir);

@@ -23,8 +23,8 @@ struct bundle {
         const char *cgroup;         /* path from the root of the cgroup tree, "/..." */
         uint32_t id_base;           /* the range on the machine; 0 = no user namespace */
         bool own_network;
-        bool resolv_conf;           /* the machine has one to lend */
-        bool cgroup2_ro;            /* mount the container's cgroup at /sys/fs/cgroup, read-only */
+        bool resolv_conf; /* the machine has one to lend */
+        bool cgroup2_ro;  /* mount the container's cgroup at /sys/fs/cgroup, read-only */
         uint64_t shm_bytes, nofile_max;
         int32_t oom_score_adj;
 };

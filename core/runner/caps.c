@@ -23,7 +23,8 @@ void caps_note(struct runner *r, const char *fmt, ...)
 
 static char *find_program(const char *name)
 {
-        static const char *const dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin" };
+        static const char *const dirs[] = { "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin",
+                "/bin" };
 
         for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
                 char *path = path_fmt("%s/%s", dirs[i], name);
@@ -93,7 +94,8 @@ int runtime_probe(struct runner *r, struct pd_error *err)
                 if (own.works)
                         return take(r, &own, name ? name + 1 : r->cfg.runtime);
                 free(own.path);
-                return pd_fail(err, PD_E_UNSUPPORTED, "runner.runtime = \"%s\" cannot be run: give the path of runc or crun", r->cfg.runtime);
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "runner.runtime = \"%s\" cannot be run: give the path of runc or crun", r->cfg.runtime);
         }
         look_at(&runc, criu);
         look_at(&crun, criu);
@@ -103,7 +105,8 @@ int runtime_probe(struct runner *r, struct pd_error *err)
                 (void)take(r, &runc, "runc");
         free(runc.path), free(crun.path);
         if (!r->rt.path)
-                return pd_fail(err, PD_E_UNSUPPORTED, "neither runc nor crun is installed here: install one (apt install runc)");
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "neither runc nor crun is installed here: install one (apt install runc)");
         return 0;
 }
 
@@ -158,19 +161,21 @@ static json_t *caps(struct runner *r)
 
         (void)sysinfo(&si);
         (void)statvfs(r->cfg.state_dir, &fs);
-        runtime = json_pack("{s:s, s:s, s:s, s:b}", "name", r->rt.name, "version", r->rt.version, "path", r->rt.path, "checkpoint",
-                r->rt.checkpoint);
-        limits = json_pack("{s:b, s:b, s:b, s:b}", "cpu", r->cg.cpu, "memory", r->cg.memory, "io", r->cg.io, "pids", r->cg.pids);
+        runtime = json_pack("{s:s, s:s, s:s, s:b}", "name", r->rt.name, "version", r->rt.version, "path", r->rt.path,
+                "checkpoint", r->rt.checkpoint);
+        limits = json_pack(
+                "{s:b, s:b, s:b, s:b}", "cpu", r->cg.cpu, "memory", r->cg.memory, "io", r->cg.io, "pids", r->cg.pids);
         return json_pack("{s:I, s:I, s:I, s:i, s:o, s:b, s:o, s:o, s:O, s:O}", "cpu_milli",
-                (json_int_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000, "memory_bytes", (json_int_t)(si.totalram * si.mem_unit),
-                "disk_bytes", (json_int_t)(fs.f_bavail * fs.f_frsize), "gpus", 0, "runtime", runtime, "userns", r->cfg.user_ns,
-                "limits", limits, "controllers", controllers(r), "captures", r->captures, "notes", r->notes);
+                (json_int_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000, "memory_bytes",
+                (json_int_t)(si.totalram * si.mem_unit), "disk_bytes", (json_int_t)(fs.f_bavail * fs.f_frsize), "gpus",
+                0, "runtime", runtime, "userns", r->cfg.user_ns, "limits", limits, "controllers", controllers(r),
+                "captures", r->captures, "notes", r->notes);
 }
 
 json_t *caps_hello(struct runner *r)
 {
         return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:I}", "version", FRAME_VERSION, "runner_version",
-                PORTALD_VERSION, "boot_id", r->boot_id, "machine_id", r->machine_id, "now_wall_us", (json_int_t)now_wall_us(),
-                "now_boot_us", (json_int_t)now_boot_us(), "caps", caps(r), "stop_wall_us", (json_int_t)r->stop_wall_us,
-                "stop_boot_us", (json_int_t)r->stop_boot_us);
+                PORTALD_VERSION, "boot_id", r->boot_id, "machine_id", r->machine_id, "now_wall_us",
+                (json_int_t)now_wall_us(), "now_boot_us", (json_int_t)now_boot_us(), "caps", caps(r), "stop_wall_us",
+                (json_int_t)r->stop_wall_us, "stop_boot_us", (json_int_t)r->stop_boot_us);
 }

@@ -19,18 +19,22 @@ json_t *capture_container(const struct job *j)
 
         if (!unit || !root || !bundle || !cgroup || !dir || !sock)
                 return NULL;
-        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:O}", "id", unit, "runtime",
-                j->r->rt.path, "runtime_root", root, "bundle", bundle, "cgroup", cgroup, "job", j->id, "generation",
-                (json_int_t)j->generation, "pid", (json_int_t)j->pid, "uid", (json_int_t)base, "gid", (json_int_t)base,
-                "job_dir", dir, "job_dir_inside", "/run/portal/checkpoint", "socket_path", sock, "settings",
-                settings ? settings : json_null());
+        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:O}", "id", unit,
+                "runtime", j->r->rt.path, "runtime_root", root, "bundle", bundle, "cgroup", cgroup, "job", j->id,
+                "generation", (json_int_t)j->generation, "pid", (json_int_t)j->pid, "uid", (json_int_t)base, "gid",
+                (json_int_t)base, "job_dir", dir, "job_dir_inside", "/run/portal/checkpoint", "socket_path", sock,
+                "settings", settings ? settings : json_null());
 }
 
 static int open_plugin(struct runner *r, const json_t *what, enum pd_kind kind, const json_t *config, struct host **ret,
         struct pd_error *err)
 {
-        struct host_params p = { .name = js_str(what, "name", "?"), .path = js_str(what, "path", ""), .kind = kind,
-                .config = config, .isolation = HOST_PROCESS, .program = r->cfg.plugin_host };
+        struct host_params p = { .name = js_str(what, "name", "?"),
+                .path = js_str(what, "path", ""),
+                .kind = kind,
+                .config = config,
+                .isolation = HOST_PROCESS,
+                .program = r->cfg.plugin_host };
 
         return host_open(ret, r->loop, &p, err);
 }
@@ -43,7 +47,8 @@ int capture_open(struct job *j, const char *which, struct host **slot, struct pd
         if (*slot)
                 return 0;
         if (!json_is_object(what))
-                return pd_fail(err, PD_E_UNSUPPORTED, "this job has no %s: it cannot be saved", vault ? "place for checkpoints" : "capture");
+                return pd_fail(err, PD_E_UNSUPPORTED, "this job has no %s: it cannot be saved",
+                        vault ? "place for checkpoints" : "capture");
         return open_plugin(j->r, what, vault ? PD_KIND_VAULT : PD_KIND_CHECKPOINT,
                 vault ? json_object_get(what, "settings") : NULL, slot, err);
 }
@@ -54,11 +59,11 @@ json_t *capture_values(const json_t *items)
         const json_t *v;
         size_t i;
 
-        json_array_foreach((json_t *)(uintptr_t)items, i, v)
+        json_array_foreach ((json_t *)(uintptr_t)items, i, v)
                 (void)json_array_append_new(list,
-                        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "path", js_str(v, "path", ""), "type", js_str(v, "type", ""),
-                                "reason", js_str(v, "reason", ""), "fix", js_str(v, "fix", ""), "pid",
-                                (json_int_t)js_int(v, "pid", 0), "fd", (json_int_t)js_int(v, "fd", -1)));
+                        json_pack("{s:s, s:s, s:s, s:s, s:I, s:I}", "path", js_str(v, "path", ""), "type",
+                                js_str(v, "type", ""), "reason", js_str(v, "reason", ""), "fix", js_str(v, "fix", ""),
+                                "pid", (json_int_t)js_int(v, "pid", 0), "fd", (json_int_t)js_int(v, "fd", -1)));
         return list;
 }
 
@@ -83,8 +88,8 @@ static int on_probe_end(sd_event_source *s, uint64_t usec, void *arg)
 
 static void record(struct runner *r, const char *name, const struct pd_error *why)
 {
-        (void)json_object_set_new(r->captures, name,
-                json_pack("{s:b, s:s}", "usable", !why, "why", why ? why->text : ""));
+        (void)json_object_set_new(
+                r->captures, name, json_pack("{s:b, s:s}", "usable", !why, "why", why ? why->text : ""));
 }
 
 static void on_probed(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
@@ -92,6 +97,7 @@ static void on_probed(void *arg, const struct pd_error *err, const json_t *ret, 
         struct probe *p = arg;
 
         (void)ret, (void)items, (void)text;
+        p->r->probing--;
         record(p->r, p->name, err);
         if (err)
                 log_info("capture %s cannot be used here: %s", p->name, err->text);
@@ -112,9 +118,13 @@ static void probe_one(struct runner *r, const char *file, const char *name)
         }
         p->r = r;
         (void)str_format(p->name, sizeof p->name, "%s", name);
+        (void)pd_fail(&err, PD_E_DEADLINE, "it has not answered yet");
+        record(r, name, &err);
         if (open_plugin(r, what, PD_KIND_CHECKPOINT, NULL, &p->host, &err) == 0 &&
-                host_call(p->host, "probe", NULL, NULL, 0, NULL, SHORT_US, on_probed, p, &err) == 0)
+                host_call(p->host, "probe", NULL, NULL, 0, NULL, SHORT_US, on_probed, p, &err) == 0) {
+                r->probing++;
                 return;
+        }
         record(r, name, &err);
         (void)host_free(p->host);
         free(p);
@@ -139,5 +149,8 @@ int captures_probe(struct runner *r, struct pd_error *err)
                 free(list[i]);
         }
         free(list);
+        for (int64_t until = now_boot_us() + PROBE_US; r->probing > 0 && now_boot_us() < until;)
+                if (sd_event_run(r->loop, (uint64_t)USEC_PER_SEC / 5) < 0)
+                        return pd_fail(err, PD_E_INTERNAL, "the event loop failed while captures were tried");
         return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -48,7 +49,8 @@ static int own_path(char *ret, size_t n, struct pd_error *err)
                 return r;
         line = str_starts(text, "0::") ? text : strstr(text, "\n0::");
         if (!line)
-                return pd_fail(err, PD_E_UNSUPPORTED, "this machine has no cgroup v2: boot it with systemd.unified_cgroup_hierarchy=1");
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "this machine has no cgroup v2: boot it with systemd.unified_cgroup_hierarchy=1");
         line = strchr(line, '/');
         end = strchr(line, '\n');
         if (!str_format(ret, n, "%.*s", (int)(end ? end - line : (ptrdiff_t)strlen(line)), line))
@@ -56,7 +58,17 @@ static int own_path(char *ret, size_t n, struct pd_error *err)
         return 0;
 }
 
-static void choose_base(struct cgroups *c, const char *own)
+/* Two runners on one machine (two state directories) have a group each. FNV-1a. */
+static uint32_t hash(const char *text)
+{
+        uint32_t h = UINT32_C(2166136261);
+
+        for (; *text; text++)
+                h = (h ^ (uint8_t)*text) * UINT32_C(16777619);
+        return h;
+}
+
+static void choose_base(struct cgroups *c, const char *own, const char *state_dir)
 {
         const char *leaf = strrchr(own, '/');
         pd_cleanup(freep) char *parent = NULL;
@@ -68,7 +80,8 @@ static void choose_base(struct cgroups *c, const char *own)
                 (void)str_format(c->base, sizeof c->base, "%.*s", (int)(leaf - own), own);
                 return;
         }
-        (void)str_format(c->base, sizeof c->base, "/portal-runner");
+        (void)str_format(c->base, sizeof c->base, "/portal-runner.%08x", hash(state_dir));
+        c->at_root = true;
 }
 
 static bool has_word(const char *list, const char *word)
@@ -105,26 +118,17 @@ static char *read_group(const struct cgroups *c, const char *path, const char *f
         return text;
 }
 
-static const char *parent_of_base(const struct cgroups *c, char *buf, size_t n)
-{
-        const char *slash = strrchr(c->base, '/');
-
-        (void)str_format(buf, n, "%.*s", (int)(slash - c->base), c->base);
-        return buf;
-}
-
 static int make_groups(struct cgroups *c, struct pd_error *err)
 {
         pd_cleanup(freep) char *base = path_fmt("%s%s", c->mount, c->base);
         pd_cleanup(freep) char *jobs = path_fmt("%s%s/jobs", c->mount, c->base);
         pd_cleanup(freep) char *path = path_fmt("%s/jobs", c->base);
-        char parent[1024];
 
         if (!base || !jobs || !path)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         if ((mkdir(base, 0755) < 0 && errno != EEXIST))
                 return pd_fail(err, PD_E_IO, "cannot make the cgroup %s: %m", base);
-        if (*parent_of_base(c, parent, sizeof parent) == 0) /* the root is ours to ask; a delegated group's parent is not */
+        if (c->at_root) /* the root is ours to ask; a delegated group's parent is not */
                 enable_in(c, "");
         enable_in(c, c->base);
         if (mkdir(jobs, 0755) < 0 && errno != EEXIST)
@@ -146,14 +150,15 @@ int cgroups_open(struct cgroups *c, const char *state_dir, bool private_mount, s
         if (!is_cgroup2(c->mount)) {
                 if (!private_mount)
                         return pd_fail(err, PD_E_UNSUPPORTED,
-                                "%s is not a unified cgroup v2 tree: start with --private-cgroup-mount, or boot with systemd.unified_cgroup_hierarchy=1",
+                                "%s is not a unified cgroup v2 tree: start with --private-cgroup-mount, or boot with "
+                                "systemd.unified_cgroup_hierarchy=1",
                                 c->mount);
                 if ((r = make_private(c, err)) < 0)
                         return r;
         }
         if ((r = own_path(own, sizeof own, err)) < 0)
                 return r;
-        choose_base(c, own);
+        choose_base(c, own, state_dir);
         if (!disk_exists(c->record) && (before = read_group(c, "", "cgroup.subtree_control")) &&
                 (r = disk_write(c->record, before, strlen(before), 0600, err)) < 0)
                 return r;
@@ -176,9 +181,10 @@ void cgroups_tidy(struct cgroups *c)
         pd_cleanup(freep) char *now = NULL;
         char *save = NULL;
 
-        if (!jobs || !base || (rmdir(jobs) < 0 && errno != ENOENT) || !streq(c->base, "/portal-runner") || rmdir(base) < 0)
+        if (!jobs || !base || (rmdir(jobs) < 0 && errno != ENOENT) || !c->at_root || rmdir(base) < 0)
                 return; /* another runner's jobs, or systemd's own group */
-        if (disk_read(c->record, 65536, &before, NULL, NULL) < 0 || !(now = read_group(c, "", "cgroup.subtree_control")))
+        if (disk_read(c->record, 65536, &before, NULL, NULL) < 0 ||
+                !(now = read_group(c, "", "cgroup.subtree_control")))
                 return;
         for (char *w = strtok_r(now, " \n", &save); w; w = strtok_r(NULL, " \n", &save)) {
                 pd_cleanup(freep) char *file = path_fmt("%s/cgroup.subtree_control", c->mount);
@@ -188,6 +194,20 @@ void cgroups_tidy(struct cgroups *c)
                         (void)disk_poke(file, word, NULL);
         }
         (void)unlink(c->record);
+}
+
+int cgroups_list(const struct cgroups *c, json_t *names, struct pd_error *err)
+{
+        pd_cleanup(freep) char *jobs = path_fmt("%s%s/jobs", c->mount, c->base);
+        DIR *d = jobs ? opendir(jobs) : NULL;
+
+        if (!d)
+                return pd_fail(err, PD_E_IO, "cannot read %s: %m", str_or(jobs, "the cgroups"));
+        for (struct dirent *e; (e = readdir(d));)
+                if (e->d_type == DT_DIR && e->d_name[0] != '.')
+                        (void)json_array_append_new(names, json_string(e->d_name));
+        (void)closedir(d);
+        return 0;
 }
 
 char *cgroup_path(const struct cgroups *c, const char *name, const char *leaf)
@@ -310,7 +330,8 @@ int cgroup_freeze(struct cgroups *c, const char *name, bool frozen, struct pd_er
 
                 if (left <= 0) {
                         (void)set_number(dir, "cgroup.freeze", "0", NULL);
-                        return pd_fail(err, PD_E_BUSY, "%s did not stand still within 1 s: a process hangs in the kernel", name);
+                        return pd_fail(err, PD_E_BUSY,
+                                "%s did not stand still within 1 s: a process hangs in the kernel", name);
                 }
                 (void)poll(&p, 1, (int)(left / 1000) + 1);
                 /* a read re-arms the event */

@@ -25,8 +25,8 @@ struct chain {
         struct proc *proc;
         struct chain_call *call;
         sd_event_source *timer;
-        char *out;                   /* of the last child process */
-        json_t *ret, *items, *text;  /* of the last plugin call   */
+        char *out;                  /* of the last child process */
+        json_t *ret, *items, *text; /* of the last plugin call   */
         void (*done)(struct chain *c, const struct pd_error *err);
 };
 

@@ -75,7 +75,9 @@ int drop_begin(struct job *j, const char *checkpoint, struct client *c, uint64_t
         d = calloc(1, sizeof *d);
         if (!d)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        *d = (struct drop){ .c = { .job = j, .steps = steps, .n = ARRAY_LEN(steps), .done = on_done }, .client = c, .request = request };
+        *d = (struct drop){ .c = { .job = j, .steps = steps, .n = ARRAY_LEN(steps), .done = on_done },
+                .client = c,
+                .request = request };
         (void)str_format(d->checkpoint, sizeof d->checkpoint, "%s", checkpoint);
         j->dropping = &d->c;
         chain_begin(&d->c);

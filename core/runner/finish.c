@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a container: asked for (SIGTERM, then the whole cgroup), or come by itself; and what is cleared away after it. */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -75,10 +76,10 @@ static void on_deleted(void *arg, const struct pd_error *err, const struct proc_
 }
 
 /* The runtime keeps a record of the container until it is told to forget it. */
-static void delete_record(struct job *j, const char *unit)
+static void delete_record(struct runner *r, const char *unit)
 {
-        pd_cleanup(freep) char *root = path_fmt("%s/runtime", j->r->cfg.state_dir);
-        const char *argv[] = { j->r->rt.path, "--root", root, "delete", "--force", unit, NULL };
+        pd_cleanup(freep) char *root = path_fmt("%s/runtime", r->cfg.state_dir);
+        const char *argv[] = { r->rt.path, "--root", root, "delete", "--force", unit, NULL };
         struct deletion *d = calloc(1, sizeof *d);
         struct proc *p;
         struct pd_error err;
@@ -87,9 +88,10 @@ static void delete_record(struct job *j, const char *unit)
                 free(d);
                 return;
         }
-        d->r = j->r;
-        if (proc_run(&p, j->r->loop,
-                    &(struct proc_spec){ .argv = argv, .what = "runtime delete", .timeout_us = SHORT_US, .detached = true },
+        d->r = r;
+        if (proc_run(&p, r->loop,
+                    &(struct proc_spec){
+                            .argv = argv, .what = "runtime delete", .timeout_us = SHORT_US, .detached = true },
                     on_deleted, d, &err) < 0) {
                 log_warning("%s: %s", unit, err.text);
                 free(d);
@@ -106,7 +108,48 @@ void finish_clean(struct job *j)
                 return;
         cgroup_kill(&j->r->cg, unit, "");
         rootfs_umount(dir);
-        delete_record(j, unit);
+        delete_record(j->r, unit);
+}
+
+static bool is_live_unit(const struct runner *r, const char *unit)
+{
+        for (size_t i = 0; i < r->jobs.n; i++) {
+                pd_cleanup(freep) char *own = job_unit(r->jobs.at[i]);
+
+                if (own && streq(own, unit) && job_live(r->jobs.at[i]))
+                        return true;
+        }
+        return false;
+}
+
+/* A runner that was killed while it cleared away left groups, mounts or records of containers that are over. */
+void finish_sweep(struct runner *r)
+{
+        pd_cleanup(freep) char *root = path_fmt("%s/runtime", r->cfg.state_dir);
+        js_owned *names = json_array();
+        struct pd_error err;
+        const json_t *name;
+        DIR *d = root ? opendir(root) : NULL;
+        size_t i;
+
+        if (cgroups_list(&r->cg, names, &err) < 0)
+                log_warning("%s", err.text);
+        for (struct dirent *e; d && (e = readdir(d));)
+                if (str_starts(e->d_name, id_prefix(ID_JOB)))
+                        (void)json_array_append_new(names, json_string(e->d_name));
+        if (d)
+                (void)closedir(d);
+        json_array_foreach (names, i, name)
+                if (!is_live_unit(r, json_string_value(name))) {
+                        cgroup_kill(&r->cg, json_string_value(name), "");
+                        delete_record(r, json_string_value(name));
+                }
+        for (i = 0; i < r->jobs.n; i++) {
+                pd_cleanup(freep) char *dir = job_gen(r->jobs.at[i], "");
+
+                if (dir && !job_live(r->jobs.at[i]))
+                        rootfs_umount(dir);
+        }
 }
 
 /* A capture that cleans up after its job, and its process's last turn. */
@@ -127,7 +170,8 @@ static int on_farewell_end(sd_event_source *s, uint64_t usec, void *arg)
         return 0;
 }
 
-static void on_destroyed(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void on_destroyed(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct farewell *f = arg;
 
@@ -146,7 +190,8 @@ static void destroy_capture(struct job *j)
         struct pd_error err;
 
         j->vault = host_free(j->vault);
-        if (f && about && json_is_object(json_object_get(j->order, "capture")) && capture_open(j, "capture", &j->capture, &err) == 0) {
+        if (f && about && json_is_object(json_object_get(j->order, "capture")) &&
+                capture_open(j, "capture", &j->capture, &err) == 0) {
                 *f = (struct farewell){ .host = j->capture, .loop = j->r->loop };
                 if (host_call(f->host, "destroy", about, NULL, 0, NULL, GRACE_US, on_destroyed, f, &err) == 0) {
                         j->capture = NULL;
@@ -200,7 +245,8 @@ void finish_exited(struct job *j)
 
 static int remove_later(struct job *j, const char *path, struct pd_error *err)
 {
-        pd_cleanup(freep) char *moved = path_fmt("%s/trash/%s.%lld", j->r->cfg.state_dir, j->id, (long long)now_boot_us());
+        pd_cleanup(freep) char *moved =
+                path_fmt("%s/trash/%s.%lld", j->r->cfg.state_dir, j->id, (long long)now_boot_us());
         js_owned *task = json_pack("{s:s, s:s}", "op", "rmtree", "path", str_or(moved, ""));
         pd_cleanup(freep) char *text = js_dump(task);
         const char *argv[] = { "/proc/self/exe", "--worker", text, NULL };
@@ -211,7 +257,8 @@ static int remove_later(struct job *j, const char *path, struct pd_error *err)
         if (rename(path, moved) < 0)
                 return errno == ENOENT ? 0 : pd_fail(err, PD_E_IO, "cannot remove %s: %m", path);
         return proc_run(&p, j->r->loop,
-                &(struct proc_spec){ .argv = argv, .what = "removing a job's files", .timeout_us = PULL_US, .detached = true },
+                &(struct proc_spec){
+                        .argv = argv, .what = "removing a job's files", .timeout_us = PULL_US, .detached = true },
                 finish_ignore, j->r, err);
 }
 
@@ -229,7 +276,8 @@ int finish_release(struct job *j, bool drop_checkpoint_dir, struct pd_error *err
         int r;
 
         if (job_live(j))
-                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be released", j->id, phase_text(j->phase));
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be released", j->id,
+                        phase_text(j->phase));
         if (!dir)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         rootfs_umount(dir);
@@ -254,7 +302,8 @@ int finish_forget(struct job *j, struct pd_error *err)
         int r;
 
         if (job_live(j))
-                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be forgotten", j->id, phase_text(j->phase));
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only what has ended can be forgotten", j->id,
+                        phase_text(j->phase));
         if (j->dropping)
                 return pd_fail(err, PD_E_BUSY, "a checkpoint of %s is being removed: try again", j->id);
         r = finish_release(j, true, err);

@@ -24,7 +24,7 @@ struct pull {
         char *layout, *tag; /* the OCI layout that holds it (ours for docker://)    */
         char *temp;         /* STATE/images/pull.N                                  */
         char digest[80];
-        uint32_t id_base;   /* shift to; 0 = as it is                               */
+        uint32_t id_base; /* shift to; 0 = as it is                               */
         struct proc *proc;
         sd_event_source *soon;
         struct image ready; /* was in the store: only to be told                    */
@@ -55,8 +55,9 @@ static int below_roots(struct runner *r, const char *ref, const char *path, char
         size_t i;
 
         if (!real)
-                return pd_fail(err, PD_E_NOT_FOUND, "image %s: %s: %m. Give the path of a directory on this machine", ref, path);
-        json_array_foreach(r->cfg.image_roots, i, root) {
+                return pd_fail(err, PD_E_NOT_FOUND, "image %s: %s: %m. Give the path of a directory on this machine",
+                        ref, path);
+        json_array_foreach (r->cfg.image_roots, i, root) {
                 pd_cleanup(freep) char *allowed = realpath(json_string_value(root), NULL);
                 size_t n = allowed ? strlen(allowed) : 0;
 
@@ -66,7 +67,9 @@ static int below_roots(struct runner *r, const char *ref, const char *path, char
                 }
         }
         return pd_fail(err, PD_E_PERM,
-                "image %s lies outside the directories that the site allows. Put it below one of runner.image_roots, or add its directory there", ref);
+                "image %s lies outside the directories that the site allows. Put it below one of runner.image_roots, "
+                "or add its directory there",
+                ref);
 }
 
 /* "DIR[:TAG]": a tag has no slash. */
@@ -99,9 +102,10 @@ static int find_digest(const char *ref, const char *layout, const char *tag, cha
         size_t i;
 
         if (!path || disk_read_json(path, &index, &why) < 0)
-                return pd_fail(err, PD_E_NOT_FOUND, "image %s: %s is no OCI image layout (%.60s)", ref, layout, path ? why.text : "no memory");
+                return pd_fail(err, PD_E_NOT_FOUND, "image %s: %s is no OCI image layout (%.60s)", ref, layout,
+                        path ? why.text : "no memory");
         list = json_object_get(index, "manifests");
-        json_array_foreach((json_t *)(uintptr_t)list, i, m)
+        json_array_foreach ((json_t *)(uintptr_t)list, i, m)
                 if (streq(js_str(json_object_get(m, "annotations"), "org.opencontainers.image.ref.name", ""), tag))
                         found = m;
         if (!found && json_array_size(list) == 1 && streq(tag, "latest"))
@@ -202,8 +206,11 @@ static void drop_temp(struct runner *r, const char *temp)
                 return;
         if (text)
                 (void)proc_run(&p, r->loop,
-                        &(struct proc_spec){ .argv = argv, .what = "removing a temporary image", .timeout_us = PULL_US, .detached = true },
-                        ignore_done, (void *)(uintptr_t)"images", NULL);
+                        &(struct proc_spec){ .argv = argv,
+                                .what = "removing a temporary image",
+                                .timeout_us = PULL_US,
+                                .detached = true },
+                        ignore_done, (void *)(uintptr_t) "images", NULL);
 }
 
 static void pull_fail(struct pull *p, const struct pd_error *why)
@@ -216,7 +223,8 @@ static void pull_fail(struct pull *p, const struct pd_error *why)
 
 static int run(struct pull *p, const char *const *argv, const char *what, proc_done_fn done, struct pd_error *err)
 {
-        return proc_run(&p->proc, p->r->loop, &(struct proc_spec){ .argv = argv, .what = what, .timeout_us = PULL_US }, done, p, err);
+        return proc_run(&p->proc, p->r->loop, &(struct proc_spec){ .argv = argv, .what = what, .timeout_us = PULL_US },
+                done, p, err);
 }
 
 static void on_committed(void *arg, const struct pd_error *why, const struct proc_result *result)
@@ -285,7 +293,8 @@ static int unpack(struct pull *p, struct pd_error *err)
         pd_cleanup(freep) char *root = path_fmt("%s/image/rootfs", p->temp);
         pd_cleanup(freep) char *map = path_fmt("0:%u:%u", p->id_base, BUNDLE_IDS);
         const char *plain[] = { "umoci", "raw", "unpack", "--image", image, root, NULL };
-        const char *shift[] = { "umoci", "raw", "unpack", "--uid-map", map, "--gid-map", map, "--image", image, root, NULL };
+        const char *shift[] = { "umoci", "raw", "unpack", "--uid-map", map, "--gid-map", map, "--image", image, root,
+                NULL };
 
         if (!image || !dir || !root || !map)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
@@ -336,12 +345,14 @@ static int on_soon(sd_event_source *s, uint64_t usec, void *arg)
         return 0;
 }
 
-static int pull_new(struct runner *r, const char *ref, const char *key, uint32_t id_base, struct pull **ret, struct pd_error *err)
+static int pull_new(
+        struct runner *r, const char *ref, const char *key, uint32_t id_base, struct pull **ret, struct pd_error *err)
 {
         struct pull *p = r->pulls.n < PULLS_MAX ? calloc(1, sizeof *p) : NULL;
 
         if (!p)
-                return pd_fail(err, PD_E_BUSY, "image %s: %zu images are being fetched already: try again later", ref, r->pulls.n);
+                return pd_fail(err, PD_E_BUSY, "image %s: %zu images are being fetched already: try again later", ref,
+                        r->pulls.n);
         p->r = r;
         p->ref = strdup(ref);
         p->key = strdup(key);
@@ -401,7 +412,9 @@ static int resolve(struct runner *r, const char *ref, struct target *t, struct p
         }
         if (!str_starts(ref, "oci:/"))
                 return pd_fail(err, PD_E_INVALID,
-                        "image \"%s\" is not understood: write oci:/DIRECTORY[:TAG], docker://NAME[:TAG] or dir:/DIRECTORY", ref);
+                        "image \"%s\" is not understood: write oci:/DIRECTORY[:TAG], docker://NAME[:TAG] or "
+                        "dir:/DIRECTORY",
+                        ref);
         t->kind = TARGET_OCI;
         if ((e = split_oci(ref + 4, &dir, &t->tag, err)) < 0 || (e = below_roots(r, ref, dir, &t->path, err)) < 0)
                 return e;
@@ -416,7 +429,8 @@ static int begin_pull(struct pull *p, struct target *t, const char *want, struct
         if (t->kind == TARGET_DIR) {
                 if (p->r->can_idmap == false && p->id_base > 0)
                         return pd_fail(err, PD_E_UNSUPPORTED,
-                                "image %s: this kernel cannot map the ids of a directory: use oci: or docker://", p->ref);
+                                "image %s: this kernel cannot map the ids of a directory: use oci: or docker://",
+                                p->ref);
                 p->ready = (struct image){ .path = pd_steal(t->path) };
                 return tell_soon(p, err);
         }
@@ -430,7 +444,8 @@ static int begin_pull(struct pull *p, struct target *t, const char *want, struct
                 p->tag = pd_steal(t->tag);
                 return unpack(p, err);
         }
-        if (*want && !strchr(p->ref + 9, '@')) { /* the tag may have moved since: ask for what the checkpoint stands on */
+        if (*want &&
+                !strchr(p->ref + 9, '@')) { /* the tag may have moved since: ask for what the checkpoint stands on */
                 const char *colon = strrchr(p->ref + 9, ':');
                 int n = colon && !strchr(colon, '/') ? (int)(colon - p->ref) : (int)strlen(p->ref);
 
@@ -466,7 +481,9 @@ int image_get(struct runner *r, const char *ref, const char *digest, uint32_t id
                 return e;
         } else if (t.kind == TARGET_OCI && digest_good(digest) && !streq(digest, t.digest)) {
                 return pd_fail(err, PD_E_CONFLICT,
-                        "image %s has changed since the checkpoint was made (%.19s.. now, %.19s.. then): put the old image back", ref, t.digest, digest);
+                        "image %s has changed since the checkpoint was made (%.19s.. now, %.19s.. then): put the old "
+                        "image back",
+                        ref, t.digest, digest);
         }
         for (size_t i = 0; i < r->pulls.n; i++)
                 if (streq(r->pulls.at[i]->key, key))

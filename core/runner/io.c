@@ -212,7 +212,8 @@ uint64_t proc_start_time(pid_t pid)
         p = strrchr(line, ')'); /* the name may hold blanks and parentheses */
         if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
                 return 0;
-        if (sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) != 1)
+        if (sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) !=
+                1)
                 return 0;
         return start;
 }

@@ -21,17 +21,20 @@ const char *phase_text(enum phase p)
 }
 
 /* state.json, member by member. */
-#define NUMBERS(X)                                                                                                     \
-        X(pid) X(pid_start) X(monitor_pid) X(monitor_start) X(started_wall_us) X(started_boot_us) X(frozen_boot_us)     \
-        X(still_us) X(ran_us) X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq)
+#define NUMBERS(X)                                                                                               \
+        X(pid)                                                                                                   \
+        X(pid_start) X(monitor_pid) X(monitor_start) X(started_wall_us) X(started_boot_us) X(frozen_boot_us)     \
+                X(still_us) X(ran_us) X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) \
+                        X(progress_seq)
 #define TEXTS(X) X(image_digest) X(cause) X(boot_id) X(notice_source)
 #define OBJECTS(X) X(save) X(exit) X(error)
 #define STATE_VERSION 1
 
 static json_t *to_json(const struct job *j)
 {
-        json_t *o = json_pack("{s:i, s:I, s:I, s:s, s:b}", "version", STATE_VERSION, "generation", (json_int_t)j->generation,
-                "seq", (json_int_t)j->seq, "phase", phase_text(j->phase), "released", j->released);
+        json_t *o = json_pack("{s:i, s:I, s:I, s:s, s:b}", "version", STATE_VERSION, "generation",
+                (json_int_t)j->generation, "seq", (json_int_t)j->seq, "phase", phase_text(j->phase), "released",
+                j->released);
 
 #define PUT_NUMBER(name_) (void)json_object_set_new(o, #name_, json_integer(j->name_));
 #define PUT_TEXT(name_) (void)json_object_set_new(o, #name_, json_string(j->name_));
@@ -60,8 +63,8 @@ static int from_json(struct job *j, const json_t *o, struct pd_error *err)
         j->released = js_bool(o, "released", false);
 #define GET_NUMBER(name_) j->name_ = js_int(o, #name_, 0);
 #define GET_TEXT(name_) (void)str_format(j->name_, sizeof j->name_, "%s", js_str(o, #name_, ""));
-#define GET_OBJECT(name_)                                                                                              \
-        if (json_is_object(json_object_get(o, #name_)))                                                                \
+#define GET_OBJECT(name_)                               \
+        if (json_is_object(json_object_get(o, #name_))) \
                 j->name_ = json_deep_copy(json_object_get(o, #name_));
         NUMBERS(GET_NUMBER)
         TEXTS(GET_TEXT)
@@ -232,7 +235,8 @@ json_t *job_placement(const struct job *j)
         json_t *o = json_pack("{s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:s, s:s, s:s}", "job", j->id, "generation",
                 (json_int_t)j->generation, "seq", (json_int_t)j->seq, "phase", phase_text(j->phase), "pid",
                 (json_int_t)(job_live(j) ? j->pid : 0), "started_wall_us", (json_int_t)j->started_wall_us, "ran_us",
-                (json_int_t)job_ran_us(j), "container", str_or(unit, ""), "image_digest", j->image_digest, "cause", j->cause);
+                (json_int_t)job_ran_us(j), "container", str_or(unit, ""), "image_digest", j->image_digest, "cause",
+                j->cause);
 
         OBJECTS(PUT_OBJECT)
         if (j->chain && j->phase == PHASE_PREPARING)

@@ -25,9 +25,12 @@ static bool parse_time(const char *s, size_t n, int64_t *ret_us)
                 return false;
         memcpy(buf, s, n);
         buf[n] = 0;
-        if (sscanf(buf, "%4d-%2d-%2dT%2d:%2d:%2d.%9d%c%2d:%2d", &year, &mon, &day, &hour, &min, &sec, &nano, &sign, &oh, &om) != 10)
+        if (sscanf(buf, "%4d-%2d-%2dT%2d:%2d:%2d.%9d%c%2d:%2d", &year, &mon, &day, &hour, &min, &sec, &nano, &sign, &oh,
+                    &om) != 10)
                 return false;
-        tm = (struct tm){ .tm_year = year - 1900, .tm_mon = mon - 1, .tm_mday = day, .tm_hour = hour, .tm_min = min, .tm_sec = sec };
+        tm = (struct tm){
+                .tm_year = year - 1900, .tm_mon = mon - 1, .tm_mday = day, .tm_hour = hour, .tm_min = min, .tm_sec = sec
+        };
         *ret_us = (int64_t)timegm(&tm) * USEC_PER_SEC + nano / 1000;
         *ret_us -= (sign == '-' ? -1 : 1) * (oh * 60 + om) * USEC_PER_MIN;
         return true;
@@ -108,7 +111,8 @@ static const struct logindex_mark *find_mark(const struct logindex *x, int64_t o
 }
 
 /* Copies the part of one record's content that lies in [offset, offset + max). */
-static void copy_part(const struct logindex_record *rec, int64_t begin, int64_t offset, size_t max, char *out, size_t *n)
+static void copy_part(
+        const struct logindex_record *rec, int64_t begin, int64_t offset, size_t max, char *out, size_t *n)
 {
         for (size_t i = 0, whole = rec->n + rec->ends_line; i < whole;) {
                 int64_t at = begin + (int64_t)i;
@@ -131,8 +135,8 @@ static void copy_part(const struct logindex_record *rec, int64_t begin, int64_t 
         }
 }
 
-int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, char **ret, size_t *ret_n, json_t *times,
-        struct pd_error *err)
+int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, char **ret, size_t *ret_n,
+        json_t *times, struct pd_error *err)
 {
         const struct logindex_mark *m = find_mark(x, offset);
         pd_cleanup(freep) char *buf = malloc(CHUNK);
@@ -152,7 +156,8 @@ int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, 
                         return pd_fail(err, PD_E_IO, "cannot read the log: %m");
                 while (n < max && file < x->file && (k = logindex_record(buf + at, (size_t)got - at, &rec)) > 0) {
                         if (line_start && content >= offset && rec.wall_us > 0)
-                                (void)json_array_append_new(times, json_pack("[I, I]", (json_int_t)content, (json_int_t)rec.wall_us));
+                                (void)json_array_append_new(
+                                        times, json_pack("[I, I]", (json_int_t)content, (json_int_t)rec.wall_us));
                         copy_part(&rec, content, offset, max, out, &n);
                         content += (int64_t)rec.n + rec.ends_line;
                         line_start = rec.ends_line;

@@ -26,8 +26,8 @@ void logindex_clear(struct logindex *x);
 /* Scans what was added to fd, at most `budget` bytes of file. *ret_more: there is more to scan now. */
 int logindex_scan(struct logindex *x, int fd, int64_t budget, bool *ret_more, struct pd_error *err);
 /* At most max bytes from offset (<= x->content). *ret is to be freed; times: [[offset, wall_us]...] of the lines that begin inside. */
-int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, char **ret, size_t *ret_n, json_t *times,
-        struct pd_error *err);
+int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, char **ret, size_t *ret_n,
+        json_t *times, struct pd_error *err);
 
 /* One record at the start of text[0..n). Its length with the newline, or 0: not whole yet. Text that is no record counts as content. */
 struct logindex_record {

@@ -96,7 +96,8 @@ static void wake_at(struct runner *r, int64_t boot_us)
         int on;
 
         if (!r->log_timer) {
-                (void)sd_event_add_time(r->loop, &r->log_timer, CLOCK_BOOTTIME, (uint64_t)boot_us, 1000, on_log_timer, r);
+                (void)sd_event_add_time(
+                        r->loop, &r->log_timer, CLOCK_BOOTTIME, (uint64_t)boot_us, 1000, on_log_timer, r);
                 return;
         }
         if (sd_event_source_get_enabled(r->log_timer, &on) >= 0 && on != SD_EVENT_OFF &&

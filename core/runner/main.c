@@ -36,7 +36,8 @@ static const char help[] =
         "  --verbose                log more\n"
         "  --version, --help\n"
         "\n"
-        "It serves the protocol of core/frame/RUNNER.md. SIGTERM ends it; its jobs run on, and the next one takes them over.\n";
+        "It serves the protocol of core/frame/RUNNER.md. SIGTERM ends it; its jobs run on, and the next one takes them "
+        "over.\n";
 
 struct options {
         const char *config, *socket, *state_dir, *client_user, *network, *plugin_dir, *plugin_host;
@@ -45,42 +46,90 @@ struct options {
 
 static int usage(const char *what, const char *value)
 {
-        (void)fprintf(stderr, "portal-runner: %s%s%s. See portal-runner --help\n", what, value ? " " : "", value ? value : "");
+        (void)fprintf(stderr, "portal-runner: %s%s%s. See portal-runner --help\n", what, value ? " " : "",
+                value ? value : "");
         return 2;
 }
 
-enum { OPT_CONFIG = 256, OPT_SOCKET, OPT_STATE, OPT_CLIENT, OPT_NETWORK, OPT_PLUGINS, OPT_HOST, OPT_PRIVATE, OPT_VACATE, OPT_VERBOSE, OPT_VERSION, OPT_HELP, OPT_WORKER };
+enum {
+        OPT_CONFIG = 256,
+        OPT_SOCKET,
+        OPT_STATE,
+        OPT_CLIENT,
+        OPT_NETWORK,
+        OPT_PLUGINS,
+        OPT_HOST,
+        OPT_PRIVATE,
+        OPT_VACATE,
+        OPT_VERBOSE,
+        OPT_VERSION,
+        OPT_HELP,
+        OPT_WORKER
+};
 
 /* -1: go on; else the exit code. */
 static int parse(int argc, char **argv, struct options *o)
 {
         static const struct option longs[] = {
-                { "config", required_argument, NULL, OPT_CONFIG }, { "socket", required_argument, NULL, OPT_SOCKET },
-                { "state-dir", required_argument, NULL, OPT_STATE }, { "client-user", required_argument, NULL, OPT_CLIENT },
-                { "network", required_argument, NULL, OPT_NETWORK }, { "plugin-dir", required_argument, NULL, OPT_PLUGINS },
-                { "plugin-host", required_argument, NULL, OPT_HOST }, { "private-cgroup-mount", no_argument, NULL, OPT_PRIVATE },
-                { "vacate-if-stopping", no_argument, NULL, OPT_VACATE }, { "verbose", no_argument, NULL, OPT_VERBOSE },
-                { "version", no_argument, NULL, OPT_VERSION }, { "help", no_argument, NULL, OPT_HELP },
-                { "worker", required_argument, NULL, OPT_WORKER }, { NULL, 0, NULL, 0 },
+                { "config", required_argument, NULL, OPT_CONFIG },
+                { "socket", required_argument, NULL, OPT_SOCKET },
+                { "state-dir", required_argument, NULL, OPT_STATE },
+                { "client-user", required_argument, NULL, OPT_CLIENT },
+                { "network", required_argument, NULL, OPT_NETWORK },
+                { "plugin-dir", required_argument, NULL, OPT_PLUGINS },
+                { "plugin-host", required_argument, NULL, OPT_HOST },
+                { "private-cgroup-mount", no_argument, NULL, OPT_PRIVATE },
+                { "vacate-if-stopping", no_argument, NULL, OPT_VACATE },
+                { "verbose", no_argument, NULL, OPT_VERBOSE },
+                { "version", no_argument, NULL, OPT_VERSION },
+                { "help", no_argument, NULL, OPT_HELP },
+                { "worker", required_argument, NULL, OPT_WORKER },
+                { NULL, 0, NULL, 0 },
         };
         int c;
 
         while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
                 switch (c) {
-                case OPT_CONFIG: o->config = optarg; break;
-                case OPT_SOCKET: o->socket = optarg; break;
-                case OPT_STATE: o->state_dir = optarg; break;
-                case OPT_CLIENT: o->client_user = optarg; break;
-                case OPT_NETWORK: o->network = optarg; break;
-                case OPT_PLUGINS: o->plugin_dir = optarg; break;
-                case OPT_HOST: o->plugin_host = optarg; break;
-                case OPT_PRIVATE: o->private_cgroup_mount = true; break;
-                case OPT_VACATE: o->vacate = true; break;
-                case OPT_VERBOSE: o->verbose = true; break;
-                case OPT_VERSION: (void)puts("portal-runner " PORTALD_VERSION); return 0;
-                case OPT_HELP: (void)fputs(help, stdout); return 0;
-                case OPT_WORKER: return worker_main(optarg);
-                default: return usage("an option is not understood", NULL);
+                case OPT_CONFIG:
+                        o->config = optarg;
+                        break;
+                case OPT_SOCKET:
+                        o->socket = optarg;
+                        break;
+                case OPT_STATE:
+                        o->state_dir = optarg;
+                        break;
+                case OPT_CLIENT:
+                        o->client_user = optarg;
+                        break;
+                case OPT_NETWORK:
+                        o->network = optarg;
+                        break;
+                case OPT_PLUGINS:
+                        o->plugin_dir = optarg;
+                        break;
+                case OPT_HOST:
+                        o->plugin_host = optarg;
+                        break;
+                case OPT_PRIVATE:
+                        o->private_cgroup_mount = true;
+                        break;
+                case OPT_VACATE:
+                        o->vacate = true;
+                        break;
+                case OPT_VERBOSE:
+                        o->verbose = true;
+                        break;
+                case OPT_VERSION:
+                        (void)puts("portal-runner " PORTALD_VERSION);
+                        return 0;
+                case OPT_HELP:
+                        (void)fputs(help, stdout);
+                        return 0;
+                case OPT_WORKER:
+                        return worker_main(optarg);
+                default:
+                        return usage("an option is not understood", NULL);
                 }
         }
         if (optind < argc)
@@ -134,7 +183,9 @@ static int take_config(struct runner *r, const struct options *o, const struct c
         for (size_t i = 0; i < c->runner.image_roots.n; i++)
                 (void)json_array_append_new(k->image_roots, json_string(c->runner.image_roots.at[i]));
         if (c->runner.uid_count != BUNDLE_IDS)
-                return pd_fail(err, PD_E_UNSUPPORTED, "runner.uid_count is %u: this version gives each container %u ids", c->runner.uid_count, BUNDLE_IDS);
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "runner.uid_count is %u: this version gives each container %u ids", c->runner.uid_count,
+                        BUNDLE_IDS);
         if (!k->state_dir || !k->socket || !k->conmon || !k->image_store || !k->image_roots)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         return find_client(r, o->client_user, err);
@@ -148,7 +199,7 @@ static int read_config(struct runner *r, const struct options *o, struct pd_erro
         size_t i;
         int e = config_load(&c, &(struct config_params){ .path = o->config, .keep_secrets = true }, &faults, err);
 
-        json_array_foreach(faults, i, f)
+        json_array_foreach (faults, i, f)
                 log_error("%s: %s. %s", js_str(f, "at", ""), js_str(f, "text", ""), js_str(f, "fix", ""));
         return e < 0 ? e : take_config(r, o, c, err);
 }
@@ -216,7 +267,8 @@ static void say_what_is_missing(struct runner *r)
         if (!r->cg.cpu)
                 caps_note(r, "CPU limits cannot be enforced: there is no cpu controller");
         if (!r->cg.memory)
-                caps_note(r, "memory limits cannot be enforced: there is no memory controller; memory is measured by adding up the processes' own shares, its peak from samples");
+                caps_note(r, "memory limits cannot be enforced: there is no memory controller; memory is measured by "
+                             "adding up the processes' own shares, its peak from samples");
         if (!r->cg.pids)
                 caps_note(r, "the number of processes cannot be limited: there is no pids controller");
         r->can_idmap = r->cfg.user_ns && rootfs_can_idmap(r->cfg.state_dir, &err);
@@ -225,7 +277,10 @@ static void say_what_is_missing(struct runner *r)
         else if (r->can_idmap)
                 caps_note(r, "each job has its own range of ids, by id-mapped mounts");
         else
-                caps_note(r, "all jobs share one range of ids, and images are copied for it: id-mapped mounts do not work here (%.150s)", err.text);
+                caps_note(r,
+                        "all jobs share one range of ids, and images are copied for it: id-mapped mounts do not work "
+                        "here (%.150s)",
+                        err.text);
         if (!r->cfg.own_network)
                 caps_note(r, "jobs use this machine's network");
         if (!r->rt.checkpoint)
@@ -249,7 +304,8 @@ static void adopt(struct runner *r)
                 if (monitor_watch(j, &err) < 0)
                         log_error("%s", err.text);
                 save_after_restart(j);
-                log_info("%s is taken over (%s, generation %llu)", j->id, phase_text(j->phase), (unsigned long long)j->generation);
+                log_info("%s is taken over (%s, generation %llu)", j->id, phase_text(j->phase),
+                        (unsigned long long)j->generation);
                 orders_check(j);
         }
 }
@@ -271,7 +327,8 @@ static int open_loop(struct runner *r, struct pd_error *err)
         (void)sigaddset(&set, SIGINT);
         (void)sigprocmask(SIG_BLOCK, &set, NULL);
         (void)signal(SIGPIPE, SIG_IGN);
-        if (sd_event_default(&r->loop) < 0 || sd_event_add_signal(r->loop, &r->stop_signal[0], SIGTERM, on_signal, r) < 0 ||
+        if (sd_event_default(&r->loop) < 0 ||
+                sd_event_add_signal(r->loop, &r->stop_signal[0], SIGTERM, on_signal, r) < 0 ||
                 sd_event_add_signal(r->loop, &r->stop_signal[1], SIGINT, on_signal, r) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no event loop: %m");
         (void)sd_event_set_watchdog(r->loop, 1); /* only a live loop feeds it */
@@ -289,7 +346,8 @@ static void forget_other_boots(struct runner *r)
                 j->pid = j->pid_start = j->monitor_pid = j->monitor_start = 0;
                 j->notice_boot_us = 0; /* counted on a clock that has begun anew */
                 if (j->started_boot_us && job_live(j) && !j->frozen_boot_us)
-                        j->frozen_boot_us = j->started_boot_us + j->still_us; /* how long it ran is not known: nothing is counted */
+                        j->frozen_boot_us =
+                                j->started_boot_us + j->still_us; /* how long it ran is not known: nothing is counted */
                 (void)str_format(j->boot_id, sizeof j->boot_id, "%s", r->boot_id);
         }
 }
@@ -298,17 +356,19 @@ static int open_all(struct runner *r, struct pd_error *err)
 {
         int e;
 
-        if ((e = runtime_probe(r, err)) < 0 || (e = cgroups_open(&r->cg, r->cfg.state_dir, r->cfg.private_cgroup_mount, err)) < 0)
+        if ((e = runtime_probe(r, err)) < 0 ||
+                (e = cgroups_open(&r->cg, r->cfg.state_dir, r->cfg.private_cgroup_mount, err)) < 0)
                 return e;
         say_what_is_missing(r);
         images_tidy(r);
         if ((e = jobs_load(r, err)) < 0 || (e = orders_load(r, err)) < 0)
                 return e;
         forget_other_boots(r);
-        if ((e = serve_open(r, err)) < 0 || (e = measure_open(r, err)) < 0 || (e = captures_probe(r, err)) < 0)
-                return e;
+        finish_sweep(r);
         adopt(r);
-        return 0;
+        if ((e = captures_probe(r, err)) < 0 || (e = serve_open(r, err)) < 0)
+                return e;
+        return measure_open(r, err);
 }
 
 static void close_all(struct runner *r)
@@ -325,7 +385,8 @@ static void close_all(struct runner *r)
         json_decref(r->notes);
         json_decref(r->cfg.image_roots);
         free(r->rt.path);
-        free(r->cfg.state_dir), free(r->cfg.socket), free(r->cfg.socket_group), free(r->cfg.runtime), free(r->cfg.conmon);
+        free(r->cfg.state_dir), free(r->cfg.socket), free(r->cfg.socket_group), free(r->cfg.runtime),
+                free(r->cfg.conmon);
         free(r->cfg.plugin_dir), free(r->cfg.plugin_host), free(r->cfg.image_store);
         sd_event_unref(r->loop);
 }
@@ -340,7 +401,8 @@ static int run(struct runner *r, const struct options *o, struct pd_error *err)
         if (o->vacate)
                 return vacate_main(r->cfg.socket);
         if (geteuid() != 0)
-                return pd_fail(err, PD_E_PERM, "portal-runner must be started by root: it makes namespaces, mounts and cgroups");
+                return pd_fail(err, PD_E_PERM,
+                        "portal-runner must be started by root: it makes namespaces, mounts and cgroups");
         if ((e = make_dirs(r, err)) < 0 || (e = lock_state(r, &lock, err)) < 0 || (e = open_loop(r, err)) < 0)
                 return e;
         read_ids(r);

@@ -13,7 +13,8 @@ void progress_read(struct job *j)
 {
         pd_cleanup(freep) char *dir = job_file(j, "portal");
         pd_cleanup(closep) int at = dir ? open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
-        pd_cleanup(closep) int fd = at < 0 ? -1 : openat(at, "progress", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        pd_cleanup(closep) int fd =
+                at < 0 ? -1 : openat(at, "progress", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         struct stat st;
         ssize_t n;
 
@@ -47,7 +48,8 @@ void measure_watch_progress(struct job *j)
         progress_read(j);
         if (j->progress_watch || !dir)
                 return;
-        if (sd_event_add_inotify(j->r->loop, &j->progress_watch, dir, IN_MOVED_TO | IN_CLOSE_WRITE, on_progress, j) < 0) {
+        if (sd_event_add_inotify(j->r->loop, &j->progress_watch, dir, IN_MOVED_TO | IN_CLOSE_WRITE, on_progress, j) <
+                0) {
                 log_warning("%s: its progress cannot be watched", j->id);
                 return;
         }
@@ -121,7 +123,8 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *arg)
 
 int measure_open(struct runner *r, struct pd_error *err)
 {
-        if (sd_event_add_time_relative(r->loop, &r->ticker, CLOCK_BOOTTIME, (uint64_t)r->cfg.measure_us, 0, on_tick, r) < 0)
+        if (sd_event_add_time_relative(
+                    r->loop, &r->ticker, CLOCK_BOOTTIME, (uint64_t)r->cfg.measure_us, 0, on_tick, r) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no timer for the measures");
         return 0;
 }

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "runner/runner.h"
 
-#define MARGIN_US (5 * USEC_PER_SEC)    /* a save must have ended this long before the machine's own end */
+#define MARGIN_US (5 * USEC_PER_SEC)      /* a save must have ended this long before the machine's own end */
 #define LOOK_AGAIN_US (60 * USEC_PER_SEC) /* wall clocks are set; no timer may trust them for longer       */
 
 static int64_t min64(int64_t a, int64_t b)
@@ -31,6 +31,13 @@ static int64_t save_span(const struct job *j)
         return span > 0 ? span : SAVE_US;
 }
 
+int64_t orders_grace_us(const struct job *j)
+{
+        int64_t span = js_int(job_orders(j), "stop_grace_us", -1);
+
+        return span >= 0 ? span : GRACE_US;
+}
+
 /* A save that cannot even begin is told like one that was refused. */
 static void try_save(struct job *j, enum save_mode mode, const char *key, const char *cause, int64_t span)
 {
@@ -40,7 +47,7 @@ static void try_save(struct job *j, enum save_mode mode, const char *key, const 
                 return;
         log_warning("%s: %s: it cannot be saved: %s", j->id, cause, err.text);
         if (mode == SAVE_STOP)
-                finish_term(j, cause, GRACE_US);
+                finish_term(j, cause, orders_grace_us(j));
 }
 
 static bool take(struct job *j, enum standing what)
@@ -72,7 +79,7 @@ static int64_t check_notice(struct job *j)
 
         if (left == INT64_MAX || save_committed(j))
                 return INT64_MAX;
-        if (take(j, STANDING_NOTICE) && left > MARGIN_US)
+        if (take(j, STANDING_NOTICE) && left > MARGIN_US && js_bool(job_orders(j), "on_notice", true))
                 try_save(j, SAVE_SUSPEND, "notice_checkpoint", "notice", min64(save_span(j), left - MARGIN_US));
         if (left > GRACE_US)
                 return left - GRACE_US;
@@ -173,7 +180,8 @@ int orders_replace(struct job *j, const json_t *orders, struct pd_error *err)
 }
 
 /* Written for every job before anything is answered or done, then all are saved at once. */
-int orders_notice(struct runner *r, int64_t in_us, const char *source, int64_t *ret_deadline_wall_us, struct pd_error *err)
+int orders_notice(
+        struct runner *r, int64_t in_us, const char *source, int64_t *ret_deadline_wall_us, struct pd_error *err)
 {
         int64_t wall = now_wall_us() + in_us, boot = now_boot_us() + in_us;
         struct pd_error why;
@@ -212,7 +220,8 @@ static int store_lease(struct runner *r, struct pd_error *err)
 /* The machine's lease is every job's: it replaces the one that each was started with. */
 int orders_lease(struct runner *r, int64_t wall_us, int64_t boot_us, struct pd_error *err)
 {
-        js_owned *orders = json_pack("{s:I, s:I}", "lease_stop_wall_us", (json_int_t)wall_us, "lease_stop_boot_us", (json_int_t)boot_us);
+        js_owned *orders = json_pack(
+                "{s:I, s:I}", "lease_stop_wall_us", (json_int_t)wall_us, "lease_stop_boot_us", (json_int_t)boot_us);
         int e;
 
         r->stop_wall_us = wall_us;

@@ -124,7 +124,8 @@ static int on_exit_of(sd_event_source *s, int fd, uint32_t revents, void *arg)
         drain(p, p->err);
         one_line(p->err_text);
         result = (struct proc_result){ .code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-                .out = p->out_text, .err = p->err_text };
+                .out = p->out_text,
+                .err = p->err_text };
         if (p->late)
                 (void)pd_fail(&err, PD_E_DEADLINE, "%.100s took too long and was ended%s%.80s", p->what,
                         *p->err_text ? ": " : "", p->err_text);
@@ -284,7 +285,8 @@ int proc_run_now(const char *const *argv, int64_t timeout_us, char *out, size_t 
         *out = 0;
         if (sd_event_new(&n.loop) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no memory for %s", argv[0]);
-        r = proc_run(&p, n.loop, &(struct proc_spec){ .argv = argv, .what = argv[0], .timeout_us = timeout_us }, on_now, &n, err);
+        r = proc_run(&p, n.loop, &(struct proc_spec){ .argv = argv, .what = argv[0], .timeout_us = timeout_us }, on_now,
+                &n, err);
         if (r == 0)
                 (void)sd_event_loop(n.loop);
         sd_event_unref(n.loop);

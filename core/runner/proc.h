@@ -13,9 +13,9 @@
 struct proc;
 
 struct proc_result {
-        int code;         /* exit code, or 128 + signal              */
-        const char *out;  /* stdout, NUL behind it, cut at PROC_OUT_MAX */
-        const char *err;  /* the last of stderr, one trimmed text    */
+        int code;        /* exit code, or 128 + signal              */
+        const char *out; /* stdout, NUL behind it, cut at PROC_OUT_MAX */
+        const char *err; /* the last of stderr, one trimmed text    */
 };
 /* err: the child could not be waited for, failed (code not 0: err says with what words) or was late. result is there in all cases. */
 typedef void (*proc_done_fn)(void *arg, const struct pd_error *err, const struct proc_result *result);
@@ -26,8 +26,8 @@ struct proc_spec {
         const char *cgroup;      /* directory that the child enters before exec; may be NULL     */
         const char *what;        /* for messages: "skopeo copy of docker://x"                    */
         int64_t timeout_us;
-        bool detached;           /* lives on when the runner dies; not killed with the struct    */
-        int pass_fd;             /* kept open in the child at this number + its own close-on-exec cleared; 0 = none */
+        bool detached; /* lives on when the runner dies; not killed with the struct    */
+        int pass_fd;   /* kept open in the child at this number + its own close-on-exec cleared; 0 = none */
 };
 
 int proc_run(struct proc **ret, sd_event *loop, const struct proc_spec *spec, proc_done_fn done, void *arg,

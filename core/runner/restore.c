@@ -26,7 +26,8 @@ const char *restore_checkpoint(const struct job *j)
 static int fail_with(const struct job *j, const struct pd_error *why, const char *object, struct pd_error *err)
 {
         if (why->code == PD_E_NOT_FOUND)
-                return pd_fail(err, PD_E_NOT_FOUND, "checkpoint %s is gone: %s is not in the vault. The job cannot be resumed from it",
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "checkpoint %s is gone: %s is not in the vault. The job cannot be resumed from it",
                         restore_checkpoint(j), object);
         return pd_fail(err, why->code, "checkpoint %s, %s: %.150s", restore_checkpoint(j), object, why->text);
 }
@@ -83,9 +84,10 @@ int restore_manifest_here(struct chain *c, const struct pd_error *why, struct pd
                 return fail_with(c->job, why, "manifest.json", err);
         if (!file)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if (disk_read_json(file, &s->manifest, &bad) < 0 || manifest_check(s->manifest, c->job->id, restore_checkpoint(c->job), &bad) < 0)
-                return pd_fail(err, bad.code == PD_E_NOMEM ? PD_E_NOMEM : PD_E_CORRUPT, "checkpoint %s, manifest.json: %.150s",
-                        restore_checkpoint(c->job), bad.text);
+        if (disk_read_json(file, &s->manifest, &bad) < 0 ||
+                manifest_check(s->manifest, c->job->id, restore_checkpoint(c->job), &bad) < 0)
+                return pd_fail(err, bad.code == PD_E_NOMEM ? PD_E_NOMEM : PD_E_CORRUPT,
+                        "checkpoint %s, manifest.json: %.150s", restore_checkpoint(c->job), bad.text);
         return 0;
 }
 
@@ -102,7 +104,11 @@ int restore_fetch_payload(struct chain *c, struct pd_error *err)
 int restore_object_here(struct chain *c, const struct pd_error *why, struct pd_error *err)
 {
         of(c)->fd = safe_close(of(c)->fd);
-        return why ? fail_with(c->job, why, streq(start_detail(c->job), "fetching the writable layer") ? MANIFEST_LAYER : MANIFEST_PAYLOAD, err) : 0;
+        return why ? fail_with(c->job, why,
+                             streq(start_detail(c->job), "fetching the writable layer") ? MANIFEST_LAYER
+                                                                                        : MANIFEST_PAYLOAD,
+                             err)
+                   : 0;
 }
 
 static json_t *unpack_task(struct chain *c, const char *object, const char *dir, bool layer)
@@ -110,9 +116,10 @@ static json_t *unpack_task(struct chain *c, const char *object, const char *dir,
         const json_t *o = manifest_object(of(c)->manifest, object);
         pd_cleanup(freep) char *file = restore_file(c->job, object);
 
-        return file ? json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:I, s:s}", "from", file, "dir", dir, "layer", layer, "id_base",
-                              (json_int_t)job_id_base(c->job), "sha256", js_str(o, "sha256", ""), "bytes",
-                              (json_int_t)js_int(o, "bytes", 0), "plain_max", (json_int_t)js_int(o, "plain_bytes", 0), "object", object)
+        return file ? json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:I, s:s}", "from", file, "dir", dir, "layer", layer,
+                              "id_base", (json_int_t)job_id_base(c->job), "sha256", js_str(o, "sha256", ""), "bytes",
+                              (json_int_t)js_int(o, "bytes", 0), "plain_max", (json_int_t)js_int(o, "plain_bytes", 0),
+                              "object", object)
                     : NULL;
 }
 
@@ -129,7 +136,8 @@ int restore_unpack(struct chain *c, struct pd_error *err)
                 return 0;
         if (!upper || !payload)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if ((r = disk_rmtree(upper, err)) < 0 || (r = disk_mkdir(upper, 0755, err)) < 0 || (r = disk_mkdir(payload, 0700, err)) < 0)
+        if ((r = disk_rmtree(upper, err)) < 0 || (r = disk_mkdir(upper, 0755, err)) < 0 ||
+                (r = disk_mkdir(payload, 0700, err)) < 0)
                 return r;
         task = json_pack("{s:s, s:[o, o]}", "op", "unpack", "objects", unpack_task(c, MANIFEST_PAYLOAD, payload, false),
                 unpack_task(c, MANIFEST_LAYER, upper, true));
@@ -180,7 +188,8 @@ int restore_verify(struct chain *c, struct pd_error *err)
                 s->verify_until_boot_us = now_boot_us() + VERIFY_US;
         if ((r = capture_open(c->job, "capture", &c->job->capture, err)) < 0)
                 return r;
-        return about ? chain_call_host(c, c->job->capture, "verify", about, NULL, 0, NULL, SHORT_US, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        return about ? chain_call_host(c, c->job->capture, "verify", about, NULL, 0, NULL, SHORT_US, err)
+                     : pd_fail(err, PD_E_NOMEM, "no memory");
 }
 
 /* BUSY = not yet. The pause between two questions is a wait of this same step. */
@@ -198,8 +207,9 @@ int restore_verified(struct chain *c, const struct pd_error *why, struct pd_erro
         if (why->code != PD_E_BUSY && why->code != PD_E_TRANSIENT)
                 return fail_with(c->job, why, "the job did not take its state up", err);
         if (now_boot_us() > s->verify_until_boot_us)
-                return pd_fail(err, PD_E_DEADLINE, "checkpoint %s: the job has not taken its state up within %lld s: %.120s", restore_checkpoint(c->job),
-                        (long long)(VERIFY_US / USEC_PER_SEC), why->text);
+                return pd_fail(err, PD_E_DEADLINE,
+                        "checkpoint %s: the job has not taken its state up within %lld s: %.120s",
+                        restore_checkpoint(c->job), (long long)(VERIFY_US / USEC_PER_SEC), why->text);
         s->verify_pause = true;
         r = chain_sleep(c, POLL_US, err);
         return r;
@@ -214,5 +224,6 @@ int restore_let_go(struct chain *c, struct pd_error *err)
                 return 0;
         if (dir && disk_rmtree(dir, err) < 0)
                 log_warning("%s", err->text);
-        return about ? chain_call_host(c, c->job->capture, "resume", about, NULL, 0, NULL, SHORT_US, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        return about ? chain_call_host(c, c->job->capture, "resume", about, NULL, 0, NULL, SHORT_US, err)
+                     : pd_fail(err, PD_E_NOMEM, "no memory");
 }

@@ -68,7 +68,8 @@ static int map_fd(uint32_t id_base, struct pd_error *err)
                 (void)waitpid(pid, NULL, 0);
         }
         if (fd < 0)
-                return pd_fail(err, PD_E_UNSUPPORTED, "this machine lets nobody make a user namespace (user.max_user_namespaces?)");
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "this machine lets nobody make a user namespace (user.max_user_namespaces?)");
         return fd;
 }
 
@@ -125,7 +126,8 @@ static int make_dirs(const char *dir, const char *image, uint32_t id_base, struc
                 if (fresh && mkdir(path, 0755) < 0)
                         return pd_fail(err, PD_E_IO, "cannot make %s: %m", path);
                 /* the root of the sum has the owner and mode of the layer's root */
-                if (fresh && streq(names[i], "upper") && (chown(path, id_base, id_base) < 0 || chmod(path, st.st_mode & 07777) < 0))
+                if (fresh && streq(names[i], "upper") &&
+                        (chown(path, id_base, id_base) < 0 || chmod(path, st.st_mode & 07777) < 0))
                         return pd_fail(err, PD_E_IO, "cannot give %s to the job: %m", path);
         }
         return 0;
@@ -171,10 +173,11 @@ bool rootfs_can_idmap(const char *dir, struct pd_error *err)
         if (!probe || !image || !file || !seen)
                 return false;
         (void)disk_rmtree(probe, NULL);
-        if (disk_mkdir(probe, 0700, err) < 0 || disk_mkdir(image, 0755, err) < 0 || disk_write(file, "x", 1, 0644, err) < 0)
+        if (disk_mkdir(probe, 0700, err) < 0 || disk_mkdir(image, 0755, err) < 0 ||
+                disk_write(file, "x", 1, 0644, err) < 0)
                 return false;
         good = rootfs_mount(probe, image, base, true, err) == 0 && stat(seen, &st) == 0 && st.st_uid == base &&
-                chown(seen, base + 1, base + 1) == 0 && stat(file, &st) == 0 && st.st_uid == 0;
+               chown(seen, base + 1, base + 1) == 0 && stat(file, &st) == 0 && st.st_uid == 0;
         rootfs_umount(probe);
         (void)disk_rmtree(probe, NULL);
         return good;

@@ -7,7 +7,7 @@
  *
  *   main, serve        the program, the socket and the requests
  *   job, orders        a job's record; its standing orders and clocks
- *   start, restore     image -> layer -> restore -> container; each a chain of steps
+ *   start, launch, restore  image -> layer -> restore -> container: a chain of steps
  *   monitor, finish    the supervisor (conmon) and the end of a container
  *   save               one save, to its commit or its refusal
  *   logs, measure      what a job wrote and used */
@@ -28,25 +28,25 @@
 #define RUNNER_JOBS_MAX 1024
 #define RUNNER_CLIENTS_MAX 32
 #define GRACE_US (20 * USEC_PER_SEC)
-#define SHORT_US (60 * USEC_PER_SEC)     /* a runtime call, a supervisor's start */
-#define PULL_US (60 * USEC_PER_MIN)      /* an image                            */
-#define VERIFY_US (5 * USEC_PER_MIN)     /* until a restored job must have taken its state up */
-#define SAVE_US (10 * USEC_PER_MIN)      /* where nobody said                   */
+#define SHORT_US (60 * USEC_PER_SEC) /* a runtime call, a supervisor's start */
+#define PULL_US (60 * USEC_PER_MIN)  /* an image                            */
+#define VERIFY_US (5 * USEC_PER_MIN) /* until a restored job must have taken its state up */
+#define SAVE_US (10 * USEC_PER_MIN)  /* where nobody said                   */
 
 struct runner_config {
         char *state_dir, *socket, *socket_group, *runtime, *conmon, *plugin_dir, *plugin_host, *image_store;
-        uint32_t client_uid;        /* besides root, who may command                                        */
+        uint32_t client_uid;           /* besides root, who may command                                        */
         uint32_t uid_base, uid_ranges; /* the id ranges on the machine, BUNDLE_IDS each, one a job          */
-        json_t *image_roots;        /* array of absolute paths: where oci: and dir: images may lie          */
-        bool user_ns;               /* false: the site gives no job a user namespace: root inside is root   */
-        bool own_network;           /* jobs get no network but their own loopback                           */
+        json_t *image_roots;           /* array of absolute paths: where oci: and dir: images may lie          */
+        bool user_ns;                  /* false: the site gives no job a user namespace: root inside is root   */
+        bool own_network;              /* jobs get no network but their own loopback                           */
         bool private_cgroup_mount;
         int64_t measure_us;
 };
 
-#define PHASES(X)                                                                                                      \
-        X(PREPARING, "preparing") X(RUNNING, "running") X(SAVING, "saving") X(HELD, "held") X(EXITED, "exited")         \
-        X(FAILED, "failed")
+#define PHASES(X)                 \
+        X(PREPARING, "preparing") \
+        X(RUNNING, "running") X(SAVING, "saving") X(HELD, "held") X(EXITED, "exited") X(FAILED, "failed")
 enum phase {
 #define PHASE_ENUM(name_, text_) PHASE_##name_,
         PHASES(PHASE_ENUM)
@@ -63,8 +63,8 @@ struct saver;
 struct job {
         struct runner *r;
         char id[ID_TEXT_MAX];
-        char *dir;      /* STATE/jobs/ID                                                        */
-        json_t *order;  /* order.json: as told, with the standing orders as last replaced       */
+        char *dir;     /* STATE/jobs/ID                                                        */
+        json_t *order; /* order.json: as told, with the standing orders as last replaced       */
 
         /* state.json */
         uint64_t generation, seq;
@@ -84,16 +84,16 @@ struct job {
         json_t *save, *exit, *error; /* as in the placement; NULL = null */
 
         /* in memory only */
-        struct chain *chain;    /* the start that goes on                                       */
+        struct chain *chain; /* the start that goes on                                       */
         struct saver *saver;
         struct chain *dropping; /* a checkpoint being removed                                   */
         struct host *capture, *vault;
         struct proc *signal_proc;
         sd_event_source *monitor, *timer, *progress_watch, *log_watch;
         struct logindex log;
-        int64_t memory_peak;    /* of our own samples, where the kernel keeps none              */
+        int64_t memory_peak; /* of our own samples, where the kernel keeps none              */
         char progress[256];
-        uint32_t orders_done;   /* BIT(enum standing): acted on in this life of the runner      */
+        uint32_t orders_done; /* BIT(enum standing): acted on in this life of the runner      */
 };
 
 struct runtime {
@@ -123,17 +123,18 @@ struct runner {
         struct runtime rt;
         bool can_idmap;
         char boot_id[40], machine_id[40];
-        json_t *captures, *notes;        /* for hello */
+        json_t *captures, *notes; /* for hello */
+        unsigned probing;         /* captures that are being tried */
         VEC(struct job *) jobs;
         VEC(struct client *) clients;
         VEC(struct log_wait) waits;
         VEC(struct pull *) pulls;
         int listen_fd;
-        bool own_socket;                 /* made by us: removed at the end */
+        bool own_socket;                    /* made by us: removed at the end */
         int64_t stop_wall_us, stop_boot_us; /* the machine's lease; 0 = none */
-        bool vacating;                   /* the machine shuts down: no new starts */
+        bool vacating;                      /* the machine shuts down: no new starts */
         sd_event_source *listener, *ticker, *log_timer, *stop_signal[2];
-        char installation[ID_TEXT_MAX];  /* whom this runner belongs to, and the newest epoch that it has seen */
+        char installation[ID_TEXT_MAX]; /* whom this runner belongs to, and the newest epoch that it has seen */
         int64_t epoch;
 };
 
@@ -142,18 +143,18 @@ int job_new(struct runner *r, const char *id, struct job **ret, struct pd_error 
 struct job *job_free(struct job *j);
 struct job *job_find(const struct runner *r, const char *id);
 int jobs_load(struct runner *r, struct pd_error *err);
-int job_store(struct job *j, struct pd_error *err);  /* state.json; seq grows */
+int job_store(struct job *j, struct pd_error *err); /* state.json; seq grows */
 int job_store_order(struct job *j, struct pd_error *err);
 /* Stores and tells the clients. A failed write is fatal to the runner: what it knows must be on disk. */
 void job_changed(struct job *j);
 json_t *job_placement(const struct job *j);
-char *job_file(const struct job *j, const char *name);  /* DIR/name; free it                    */
-char *job_gen(const struct job *j, const char *name);   /* DIR/gGENERATION[/name]; free it      */
-char *job_unit(const struct job *j);                    /* JOB.GENERATION: cgroup and container */
-uint32_t job_id_base(const struct job *j);              /* 0 = no user namespace                */
+char *job_file(const struct job *j, const char *name); /* DIR/name; free it                    */
+char *job_gen(const struct job *j, const char *name);  /* DIR/gGENERATION[/name]; free it      */
+char *job_unit(const struct job *j);                   /* JOB.GENERATION: cgroup and container */
+uint32_t job_id_base(const struct job *j);             /* 0 = no user namespace                */
 int64_t job_ran_us(const struct job *j);
-void job_freeze(struct job *j, bool still);             /* the clock, not the cgroup            */
-bool job_live(const struct job *j);                     /* preparing .. held                    */
+void job_freeze(struct job *j, bool still); /* the clock, not the cgroup            */
+bool job_live(const struct job *j);         /* preparing .. held                    */
 void job_set_error(struct job *j, const struct pd_error *err);
 void job_set_cause(struct job *j, const char *cause);
 const json_t *job_orders(const struct job *j);
@@ -161,22 +162,26 @@ const json_t *job_orders(const struct job *j);
 /* start.c, restore.c: the chain from order to running; ends in running, or in failed with a sentence */
 int start_job(struct runner *r, const json_t *order, uint64_t generation, struct job **ret, struct pd_error *err);
 void start_cancel(struct job *j, const char *cause, const struct pd_error *why);
-void start_resume_after_restart(struct job *j); /* what was preparing when the runner died begins again, if nothing runs */
+void start_resume_after_restart(
+        struct job *j); /* what was preparing when the runner died begins again, if nothing runs */
 const char *start_detail(const struct job *j); /* the step that goes on, for people */
 bool start_verifying(const struct job *j);
 bool start_container_ended(struct job *j); /* true: the start deals with it, or waits for the runtime's own words */
 
 /* monitor.c */
-int monitor_watch(struct job *j, struct pd_error *err); /* of the recorded supervisor; ended already = told at once, from the loop */
+int monitor_watch(struct job *j,
+        struct pd_error *err); /* of the recorded supervisor; ended already = told at once, from the loop */
 int monitor_spawn_argv(struct job *j, int sync_fd, json_t **ret_argv, struct pd_error *err);
 int monitor_read_exit(const struct job *j, json_t **ret, struct pd_error *err);
 
 /* finish.c */
-void finish_term(struct job *j, const char *cause, int64_t grace_us); /* SIGTERM, at the end of grace the whole cgroup */
-void finish_kill(struct job *j);      /* the cgroup, now */
-void finish_exited(struct job *j);    /* the supervisor is gone: exit code, cleanup, phase */
-void finish_clean(struct job *j);     /* mounts, cgroup, runtime's record: nothing runs any more */
+void finish_term(
+        struct job *j, const char *cause, int64_t grace_us); /* SIGTERM, at the end of grace the whole cgroup */
+void finish_kill(struct job *j);                             /* the cgroup, now */
+void finish_exited(struct job *j);                           /* the supervisor is gone: exit code, cleanup, phase */
+void finish_clean(struct job *j); /* mounts, cgroup, runtime's record: nothing runs any more */
 void finish_ignore(void *arg, const struct pd_error *err, const struct proc_result *result); /* logs */
+void finish_sweep(struct runner *r); /* at start, after the jobs were loaded */
 int finish_release(struct job *j, bool drop_checkpoint_dir, struct pd_error *err);
 int finish_forget(struct job *j, struct pd_error *err);
 
@@ -198,17 +203,22 @@ bool save_holds_end(const struct job *j); /* the container has ended, but its sa
 
 /* orders.c */
 enum standing { STANDING_TTL, STANDING_NOTICE, STANDING_LEASE, STANDING_LEASE_TERM, STANDING_NOTICE_TERM, STANDING_N };
-void orders_check(struct job *j); /* acts on what is due and sets the timer for the next */
+int64_t orders_grace_us(const struct job *j); /* between SIGTERM and the end */
+void orders_check(struct job *j);             /* acts on what is due and sets the timer for the next */
 int orders_replace(struct job *j, const json_t *orders, struct pd_error *err);
-int orders_notice(struct runner *r, int64_t in_us, const char *source, int64_t *ret_deadline_wall_us, struct pd_error *err);
+int orders_notice(
+        struct runner *r, int64_t in_us, const char *source, int64_t *ret_deadline_wall_us, struct pd_error *err);
 int orders_lease(struct runner *r, int64_t wall_us, int64_t boot_us, struct pd_error *err);
 int orders_load(struct runner *r, struct pd_error *err);
 
 /* captures.c */
-json_t *capture_container(const struct job *j);  /* struct pd_container's members */
-int capture_open(struct job *j, const char *which, struct host **slot, struct pd_error *err); /* "capture" or "vault" of the order */
-json_t *capture_values(const json_t *items);     /* values as the placement has them */
-int captures_probe(struct runner *r, struct pd_error *err); /* fills r->captures */
+json_t *capture_container(const struct job *j); /* struct pd_container's members */
+int capture_open(struct job *j, const char *which, struct host **slot,
+        struct pd_error *err);               /* "capture" or "vault" of the order */
+json_t *capture_values(const json_t *items); /* values as the placement has them */
+int captures_probe(
+        struct runner *r, struct pd_error *err); /* fills r->captures; waits, at most PROBE_US: at the start only */
+#define PROBE_US (15 * USEC_PER_SEC)
 
 /* logs.c */
 void logs_request(struct client *c, uint64_t request, const json_t *body);
@@ -226,7 +236,8 @@ void progress_read(struct job *j);
 int runtime_probe(struct runner *r, struct pd_error *err);
 /* Both wait for the runtime, at most SHORT_US: only at the runner's start, before it serves. */
 int runtime_delete_now(struct runner *r, const char *unit, struct pd_error *err);
-int runtime_status(const struct job *j, char *ret, size_t n, struct pd_error *err); /* "created", "running", "stopped" */
+int runtime_status(
+        const struct job *j, char *ret, size_t n, struct pd_error *err); /* "created", "running", "stopped" */
 json_t *caps_hello(struct runner *r);
 void caps_note(struct runner *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -17,10 +17,10 @@ struct saver {
         enum save_mode mode;
         char checkpoint[ID_TEXT_MAX], cause[16], progress[256];
         int64_t began_boot_us, until_boot_us, put_wall_us;
-        bool asked;           /* the capture's save() was called: abort() is due on any failure   */
-        bool still;           /* the job stands still                                            */
-        bool frozen;          /* ... by its cgroup, too                                          */
-        bool ended;           /* the container has ended by itself meanwhile                     */
+        bool asked;  /* the capture's save() was called: abort() is due on any failure   */
+        bool still;  /* the job stands still                                            */
+        bool frozen; /* ... by its cgroup, too                                          */
+        bool ended;  /* the container has ended by itself meanwhile                     */
         bool committed;
         struct pack_result payload, layer;
         sd_event_source *deadline;
@@ -76,9 +76,10 @@ static void tell(struct job *j, const char *state)
 
 static json_t *fresh_record(const struct job *j, const struct saver *s)
 {
-        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:[], s:s}", "checkpoint", s->checkpoint, "mode",
-                save_mode_text(s->mode), "cause", s->cause, "state", "saving", "bytes", 0, "progress", "", "took_us", 0, "freeze_us", 0,
-                "wall_us", (json_int_t)now_wall_us(), "values", "image_digest", j->image_digest);
+        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:[], s:s, s:s}", "checkpoint", s->checkpoint,
+                "mode", save_mode_text(s->mode), "cause", s->cause, "state", "saving", "bytes", 0, "progress", "",
+                "took_us", 0, "freeze_us", 0, "wall_us", (json_int_t)now_wall_us(), "values", "image_digest",
+                j->image_digest, "capture", js_str(json_object_get(j->order, "capture"), "name", ""));
 }
 
 bool save_committed(const struct job *j)
@@ -106,7 +107,8 @@ static int step_stage(struct chain *c, struct pd_error *err)
 
         if (!dir || !payload)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if ((r = disk_rmtree(dir, err)) < 0 || (r = disk_mkdir(dir, 0700, err)) < 0 || (r = disk_mkdir(payload, 0700, err)) < 0)
+        if ((r = disk_rmtree(dir, err)) < 0 || (r = disk_mkdir(dir, 0700, err)) < 0 ||
+                (r = disk_mkdir(payload, 0700, err)) < 0)
                 return r;
         return capture_open(c->job, "capture", &c->job->capture, err);
 }
@@ -168,12 +170,13 @@ static int pack_step(struct chain *c, const char *object, char *dir_owned, bool 
 {
         pd_cleanup(freep) char *dir = dir_owned;
         pd_cleanup(freep) char *to = staging(c->job, object);
-        js_owned *task = json_pack("{s:s, s:s, s:s, s:I, s:b}", "op", "pack", "dir", str_or(dir, ""), "to", str_or(to, ""), "id_base",
-                (json_int_t)job_id_base(c->job), "layer", layer);
+        js_owned *task = json_pack("{s:s, s:s, s:s, s:I, s:b}", "op", "pack", "dir", str_or(dir, ""), "to",
+                str_or(to, ""), "id_base", (json_int_t)job_id_base(c->job), "layer", layer);
 
         if (!dir || !to || !task)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        return chain_run_worker(c, task, layer ? "packing the writable layer" : "packing the saved state", left_us(of(c)), err);
+        return chain_run_worker(
+                c, task, layer ? "packing the writable layer" : "packing the saved state", left_us(of(c)), err);
 }
 
 static int step_pack_payload(struct chain *c, struct pd_error *err)
@@ -197,7 +200,8 @@ static int packed(struct chain *c, const struct pd_error *why, struct pack_resul
         }
         if ((r = js_parse(str_or(c->out, ""), strlen(str_or(c->out, "")), &o, err)) < 0)
                 return r;
-        *ret = (struct pack_result){ .bytes = (uint64_t)js_int(o, "bytes", 0), .plain_bytes = (uint64_t)js_int(o, "plain_bytes", 0) };
+        *ret = (struct pack_result){ .bytes = (uint64_t)js_int(o, "bytes", 0),
+                .plain_bytes = (uint64_t)js_int(o, "plain_bytes", 0) };
         (void)str_format(ret->sha256, sizeof ret->sha256, "%s", js_str(o, "sha256", ""));
         return 0;
 }
@@ -227,7 +231,8 @@ static int step_thaw(struct chain *c, struct pd_error *err)
         if (s->frozen && unit)
                 (void)cgroup_freeze(&j->r->cg, unit, false, NULL);
         s->frozen = false;
-        return about ? chain_call_host(c, j->capture, "resume", about, NULL, 0, NULL, ABORT_US, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        return about ? chain_call_host(c, j->capture, "resume", about, NULL, 0, NULL, ABORT_US, err)
+                     : pd_fail(err, PD_E_NOMEM, "no memory");
 }
 
 static int let_go(struct chain *c, const struct pd_error *why, struct pd_error *err)
@@ -287,11 +292,19 @@ static int step_put_manifest(struct chain *c, struct pd_error *err)
         struct saver *s = of(c);
         struct job *j = c->job;
         pd_cleanup(freep) char *file = staging(j, "manifest.json");
-        js_owned *m = manifest_make(&(struct manifest){ .job = j->id, .checkpoint = s->checkpoint, .generation = j->generation,
-                .capture = js_str(json_object_get(j->order, "capture"), "name", ""), .capture_version = host_plugin_version(j->capture),
-                .image_ref = js_str(json_object_get(j->order, "image"), "ref", ""), .image_digest = j->image_digest,
-                .made_wall_us = now_wall_us(), .freeze_us = js_int(j->save, "freeze_us", 0), .progress = s->progress,
-                .runner_version = PORTALD_VERSION, .payload = s->payload, .layer = s->layer });
+        js_owned *m = manifest_make(&(struct manifest){ .job = j->id,
+                .checkpoint = s->checkpoint,
+                .generation = j->generation,
+                .capture = js_str(json_object_get(j->order, "capture"), "name", ""),
+                .capture_version = host_plugin_version(j->capture),
+                .image_ref = js_str(json_object_get(j->order, "image"), "ref", ""),
+                .image_digest = j->image_digest,
+                .made_wall_us = now_wall_us(),
+                .freeze_us = js_int(j->save, "freeze_us", 0),
+                .progress = s->progress,
+                .runner_version = PORTALD_VERSION,
+                .payload = s->payload,
+                .layer = s->layer });
         pd_cleanup(freep) char *text = m ? js_dump(m) : NULL;
         int r;
 
@@ -340,7 +353,8 @@ static void saver_free(struct job *j)
         free(s);
 }
 
-static void on_aborted(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void on_aborted(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         (void)arg, (void)ret, (void)items, (void)text;
         if (err && err->code != PD_E_CANCELLED)
@@ -384,7 +398,7 @@ static void save_failed(struct job *j, const struct pd_error *why)
         j->phase = PHASE_RUNNING;
         job_changed(j);
         if (stop)
-                finish_term(j, cause, GRACE_US);
+                finish_term(j, cause, orders_grace_us(j));
         else
                 orders_check(j);
 }
@@ -396,7 +410,8 @@ static void committed(struct job *j)
 
         s->committed = true;
         tell(j, "committed");
-        log_info("%s: saved as %s (%s), %llu bytes", j->id, s->checkpoint, s->cause, (unsigned long long)(s->payload.bytes + s->layer.bytes));
+        log_info("%s: saved as %s (%s), %llu bytes", j->id, s->checkpoint, s->cause,
+                (unsigned long long)(s->payload.bytes + s->layer.bytes));
         if (!keep)
                 job_set_cause(j, s->cause);
         saver_free(j);
@@ -430,7 +445,8 @@ static int on_deadline(sd_event_source *src, uint64_t usec, void *arg)
         struct pd_error err;
 
         (void)src, (void)usec;
-        (void)pd_fail(&err, PD_E_DEADLINE, "the save had not ended within its %lld s (it was %s): it was given up, the job runs on",
+        (void)pd_fail(&err, PD_E_DEADLINE,
+                "the save had not ended within its %lld s (it was %s): it was given up, the job runs on",
                 (long long)((j->saver->until_boot_us - j->saver->began_boot_us) / USEC_PER_SEC),
                 j->saver->c.at < ARRAY_LEN(steps) ? steps[j->saver->c.at].name : "at its end");
         save_failed(j, &err);
@@ -446,12 +462,14 @@ static int set_deadline(struct job *j, int64_t until_boot_us, struct pd_error *e
         if (s->deadline)
                 r = sd_event_source_set_time(s->deadline, (uint64_t)until_boot_us);
         else
-                r = sd_event_add_time(j->r->loop, &s->deadline, CLOCK_BOOTTIME, (uint64_t)until_boot_us, 1000, on_deadline, j);
+                r = sd_event_add_time(
+                        j->r->loop, &s->deadline, CLOCK_BOOTTIME, (uint64_t)until_boot_us, 1000, on_deadline, j);
         return r < 0 ? pd_fail(err, PD_E_NOMEM, "no timer for the save") : 0;
 }
 
 /* Another wants a save while one goes on: the stronger mode wins, an earlier deadline counts; the checkpoint stays the running one's. */
-static int join(struct job *j, enum save_mode mode, const char *checkpoint, const char *cause, int64_t until_boot_us, struct pd_error *err)
+static int join(struct job *j, enum save_mode mode, const char *checkpoint, const char *cause, int64_t until_boot_us,
+        struct pd_error *err)
 {
         struct saver *s = j->saver;
 
@@ -475,7 +493,8 @@ static int join(struct job *j, enum save_mode mode, const char *checkpoint, cons
         return 0;
 }
 
-int save_begin(struct job *j, enum save_mode mode, const char *checkpoint, const char *cause, int64_t span_us, struct pd_error *err)
+int save_begin(struct job *j, enum save_mode mode, const char *checkpoint, const char *cause, int64_t span_us,
+        struct pd_error *err)
 {
         struct saver *s;
         int64_t now = now_boot_us();
@@ -488,15 +507,19 @@ int save_begin(struct job *j, enum save_mode mode, const char *checkpoint, const
         if (j->saver)
                 return join(j, mode, checkpoint, cause, now + span_us, err);
         if (j->phase != PHASE_RUNNING || j->kill_boot_us)
-                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only a running job can be saved", j->id, j->kill_boot_us ? "being stopped" : phase_text(j->phase));
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only a running job can be saved", j->id,
+                        j->kill_boot_us ? "being stopped" : phase_text(j->phase));
         if (!id_parse(ID_CHECKPOINT, checkpoint, &id))
                 return pd_fail(err, PD_E_INVALID, "%s has no checkpoint id for this save (%s)", j->id, cause);
-        if (!json_is_object(json_object_get(j->order, "capture")) || !json_is_object(json_object_get(j->order, "vault")))
+        if (!json_is_object(json_object_get(j->order, "capture")) ||
+                !json_is_object(json_object_get(j->order, "vault")))
                 return pd_fail(err, PD_E_UNSUPPORTED, "%s has no capture or no vault: it cannot be saved", j->id);
         s = calloc(1, sizeof *s);
         if (!s)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the save");
-        *s = (struct saver){ .mode = mode, .began_boot_us = now, .fd = -1,
+        *s = (struct saver){ .mode = mode,
+                .began_boot_us = now,
+                .fd = -1,
                 .c = { .job = j, .steps = steps, .n = ARRAY_LEN(steps), .done = on_done } };
         (void)str_format(s->checkpoint, sizeof s->checkpoint, "%s", checkpoint);
         (void)str_format(s->cause, sizeof s->cause, "%s", cause);

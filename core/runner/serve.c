@@ -50,13 +50,17 @@ static int op_hello(struct runner *r, struct asked *a, json_t **ret, struct pd_e
         if (e < 0)
                 return e;
         if (version != FRAME_VERSION)
-                return pd_fail(err, PD_E_UNSUPPORTED, "version %lld is asked for: this runner speaks %d", (long long)version, FRAME_VERSION);
+                return pd_fail(err, PD_E_UNSUPPORTED, "version %lld is asked for: this runner speaks %d",
+                        (long long)version, FRAME_VERSION);
         if (*installation && *r->installation && !streq(installation, r->installation))
                 for (size_t i = 0; i < r->jobs.n; i++)
                         if (job_live(r->jobs.at[i]))
-                                return pd_fail(err, PD_E_CONFLICT, "this runner runs jobs of installation %s, not of %s", r->installation, installation);
+                                return pd_fail(err, PD_E_CONFLICT,
+                                        "this runner runs jobs of installation %s, not of %s", r->installation,
+                                        installation);
         if (streq(installation, r->installation) && epoch < r->epoch)
-                return pd_fail(err, PD_E_CONFLICT, "epoch %lld is older than %lld: another portald has taken over", (long long)epoch, (long long)r->epoch);
+                return pd_fail(err, PD_E_CONFLICT, "epoch %lld is older than %lld: another portald has taken over",
+                        (long long)epoch, (long long)r->epoch);
         if (*installation && (e = store_owner(r, installation, epoch, err)) < 0)
                 return e;
         *ret = caps_hello(r);
@@ -87,10 +91,12 @@ static int op_start(struct runner *r, struct asked *a, json_t **ret, struct pd_e
         if ((e = js_need_int(order, "generation", 1, INT64_MAX, &generation, err)) < 0)
                 return e;
         if (a->f->generation && a->f->generation != (uint64_t)generation)
-                return pd_fail(err, PD_E_INVALID, "the frame says generation %llu, its order %lld", (unsigned long long)a->f->generation, (long long)generation);
+                return pd_fail(err, PD_E_INVALID, "the frame says generation %llu, its order %lld",
+                        (unsigned long long)a->f->generation, (long long)generation);
         j = job_find(r, js_str(order, "job", ""));
         if (j && (uint64_t)generation < j->generation)
-                return pd_fail(err, PD_E_CONFLICT, "fenced: generation %lld is older than %llu", (long long)generation, (unsigned long long)j->generation);
+                return pd_fail(err, PD_E_CONFLICT, "fenced: generation %lld is older than %llu", (long long)generation,
+                        (unsigned long long)j->generation);
         if ((e = start_job(r, order, (uint64_t)generation, &j, err)) < 0)
                 return e;
         *ret = placement_answer(j);
@@ -106,7 +112,8 @@ static int op_save(struct runner *r, struct asked *a, json_t **ret, struct pd_er
         int e;
 
         (void)r;
-        if ((e = js_need_str(a->body, "mode", &mode_text, err)) < 0 || (e = save_mode_parse(mode_text, &mode, err)) < 0 ||
+        if ((e = js_need_str(a->body, "mode", &mode_text, err)) < 0 ||
+                (e = save_mode_parse(mode_text, &mode, err)) < 0 ||
                 (e = js_need_str(a->body, "checkpoint", &checkpoint, err)) < 0)
                 return e;
         if (!id_parse(ID_CHECKPOINT, checkpoint, &id))
@@ -154,7 +161,8 @@ static int op_lease(struct runner *r, struct asked *a, json_t **ret, struct pd_e
 
         if (e < 0 || (e = orders_lease(r, wall, boot, err)) < 0)
                 return e;
-        *ret = json_pack("{s:I, s:I}", "stop_wall_us", (json_int_t)r->stop_wall_us, "stop_boot_us", (json_int_t)r->stop_boot_us);
+        *ret = json_pack(
+                "{s:I, s:I}", "stop_wall_us", (json_int_t)r->stop_wall_us, "stop_boot_us", (json_int_t)r->stop_boot_us);
         return 0;
 }
 
@@ -202,7 +210,8 @@ static void question_answer(struct question *q, json_t *body, const struct pd_er
                 log_error("no memory: a plugin's process stays");
 }
 
-static void on_prechecked(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void on_prechecked(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct question *q = arg;
         json_t *body = json_pack("{s:b, s:o}", "usable", !err, "values", capture_values(items));
@@ -221,7 +230,8 @@ static int op_precheck(struct runner *r, struct asked *a, json_t **ret, struct p
 
         (void)ret;
         if (a->job->phase != PHASE_RUNNING)
-                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only a running job can be asked", a->job->id, phase_text(a->job->phase));
+                return pd_fail(err, PD_E_CONFLICT, "%s is %s: only a running job can be asked", a->job->id,
+                        phase_text(a->job->phase));
         if ((e = capture_open(a->job, "capture", &a->job->capture, err)) < 0)
                 return e;
         q = calloc(1, sizeof *q);
@@ -236,7 +246,8 @@ static int op_precheck(struct runner *r, struct asked *a, json_t **ret, struct p
         return e < 0 ? e : 1;
 }
 
-static void on_inspected(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void on_inspected(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct question *q = arg;
 
@@ -249,9 +260,11 @@ static json_t *inspect_warnings(struct runner *r)
         json_t *list = json_array();
 
         if (!r->cg.memory)
-                (void)json_array_append_new(list, json_string("this machine cannot enforce a memory limit: it has no memory controller"));
+                (void)json_array_append_new(
+                        list, json_string("this machine cannot enforce a memory limit: it has no memory controller"));
         if (!r->cg.cpu)
-                (void)json_array_append_new(list, json_string("this machine cannot enforce a CPU limit: it has no cpu controller"));
+                (void)json_array_append_new(
+                        list, json_string("this machine cannot enforce a CPU limit: it has no cpu controller"));
         return list;
 }
 
@@ -259,8 +272,11 @@ static int op_inspect(struct runner *r, struct asked *a, json_t **ret, struct pd
 {
         const json_t *capture = json_object_get(a->body, "capture");
         const json_t *ref = json_object_get(a->body, "image");
-        struct host_params p = { .name = js_str(capture, "name", "?"), .path = js_str(capture, "path", ""),
-                .kind = PD_KIND_CHECKPOINT, .isolation = HOST_PROCESS, .program = r->cfg.plugin_host };
+        struct host_params p = { .name = js_str(capture, "name", "?"),
+                .path = js_str(capture, "path", ""),
+                .kind = PD_KIND_CHECKPOINT,
+                .isolation = HOST_PROCESS,
+                .program = r->cfg.plugin_host };
         struct question *q;
         json_t *image = NULL;
         int e = image_inspect(r, json_is_string(ref) ? json_string_value(ref) : js_str(ref, "ref", ""), &image, err);
@@ -278,7 +294,9 @@ static int op_inspect(struct runner *r, struct asked *a, json_t **ret, struct pd
                 json_decref(image);
                 return q ? e : pd_fail(err, PD_E_NOMEM, "no memory");
         }
-        *q = (struct question){ .r = r, .client = a->client, .request = a->f->request, .host = q->host, .answer = image };
+        *q = (struct question){
+                .r = r, .client = a->client, .request = a->f->request, .host = q->host, .answer = image
+        };
         e = host_call(q->host, "probe", NULL, NULL, 0, NULL, SHORT_US, on_inspected, q, err);
         if (e == 0)
                 return 1;
@@ -301,7 +319,8 @@ static int op_notice(struct runner *r, struct asked *a, json_t **ret, struct pd_
                 r->vacating = true;
         if ((e = orders_notice(r, in, source, &deadline, err)) < 0)
                 return e;
-        event = json_pack("{s:s, s:I, s:s}", "event", "notice", "deadline_wall_us", (json_int_t)deadline, "source", source);
+        event = json_pack(
+                "{s:s, s:I, s:s}", "event", "notice", "deadline_wall_us", (json_int_t)deadline, "source", source);
         serve_event(r, 0, event);
         *ret = json_pack("{s:I}", "deadline_wall_us", (json_int_t)deadline);
         return 0;
@@ -346,7 +365,11 @@ static int op_drop(struct runner *r, struct asked *a, json_t **ret, struct pd_er
         return e < 0 ? e : 1;
 }
 
-enum fence { FENCE_NONE, FENCE_LOOSE, FENCE_STRICT }; /* not about a job; generation 0 is fine; the generation must be the one held */
+enum fence {
+        FENCE_NONE,
+        FENCE_LOOSE,
+        FENCE_STRICT
+}; /* not about a job; 0 or newer is fine; the generation must be the one held */
 static const struct op {
         const char *name;
         op_fn fn;
@@ -383,10 +406,11 @@ static int find_job(struct runner *r, const struct op *op, struct asked *a, stru
         if (op->fence == FENCE_LOOSE && asked == 0)
                 return 0;
         if (asked < a->job->generation)
-                return pd_fail(err, PD_E_CONFLICT, "fenced: generation %llu is older than %llu", (unsigned long long)asked,
-                        (unsigned long long)a->job->generation);
-        if (asked > a->job->generation)
-                return pd_fail(err, PD_E_CONFLICT, "generation %llu of %s has not been started here: this machine holds %llu",
+                return pd_fail(err, PD_E_CONFLICT, "fenced: generation %llu is older than %llu",
+                        (unsigned long long)asked, (unsigned long long)a->job->generation);
+        if (asked > a->job->generation && op->fence == FENCE_STRICT)
+                return pd_fail(err, PD_E_CONFLICT,
+                        "generation %llu of %s has not been started here: this machine holds %llu",
                         (unsigned long long)asked, id, (unsigned long long)a->job->generation);
         return 0;
 }
@@ -399,8 +423,9 @@ static int dispatch(struct runner *r, struct asked *a, json_t **ret, struct pd_e
         if (e < 0)
                 return e;
         if (a->client->uid != 0 && a->client->uid != r->cfg.client_uid)
-                return pd_fail(err, PD_E_PERM, "user %u may not command this runner: only root and the user of portald (%u) may", a->client->uid,
-                        r->cfg.client_uid);
+                return pd_fail(err, PD_E_PERM,
+                        "user %u may not command this runner: only root and the user of portald (%u) may",
+                        a->client->uid, r->cfg.client_uid);
         for (size_t i = 0; i < ARRAY_LEN(ops); i++) {
                 if (!streq(ops[i].name, name))
                         continue;
@@ -503,7 +528,8 @@ void serve_event(struct runner *r, uint64_t generation, const json_t *body)
 
                 if (c->closing || (c->uid != 0 && c->uid != r->cfg.client_uid))
                         continue;
-                if (conn_event(c->conn, generation, body, &err) < 0) { /* it does not read: it will find the state with `list` */
+                if (conn_event(c->conn, generation, body, &err) <
+                        0) { /* it does not read: it will find the state with `list` */
                         log_warning("a client that does not read is cut off: %s", err.text);
                         close_soon(c);
                 }
@@ -519,7 +545,8 @@ static int bind_socket(struct runner *r, struct pd_error *err)
         if (!str_format(a.sun_path, sizeof a.sun_path, "%s", r->cfg.socket))
                 return pd_fail(err, PD_E_INVALID, "the socket's path is too long: %s", r->cfg.socket);
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        (void)unlink(r->cfg.socket); /* of a runner before: two at once are kept out by the lock on the state directory */
+        (void)unlink(
+                r->cfg.socket); /* of a runner before: two at once are kept out by the lock on the state directory */
         if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 || chown(r->cfg.socket, 0, g ? g->gr_gid : 0) < 0 ||
                 chmod(r->cfg.socket, 0660) < 0 || listen(fd, 64) < 0) {
                 (void)safe_close(fd);

@@ -9,9 +9,9 @@
 struct start {
         struct chain c; /* first: a chain is its start */
         struct image image;
-        json_t *manifest;          /* of the checkpoint, NULL = a fresh start */
-        int fd;                    /* the descriptor lent to the call that goes on */
-        int sync_fd;               /* the supervisor's pipe */
+        json_t *manifest; /* of the checkpoint, NULL = a fresh start */
+        int fd;           /* the descriptor lent to the call that goes on */
+        int sync_fd;      /* the supervisor's pipe */
         sd_event_source *sync;
         char sync_text[8192];
         size_t sync_n;
@@ -20,6 +20,12 @@ struct start {
         int64_t verify_until_boot_us;
         bool verify_pause;
 };
+
+/* launch.c */
+#define START_STEPS 15
+#define START_CONTAINER 12 /* index of the step that starts the container */
+extern const struct chain_step start_steps[START_STEPS];
+int start_own_dir(struct job *j, char *path_owned, mode_t mode, uint32_t uid, uint32_t gid, struct pd_error *err);
 
 /* restore.c: steps; each is nothing where the order has no "restore" */
 int restore_fetch_manifest(struct chain *c, struct pd_error *err);

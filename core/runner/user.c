@@ -12,7 +12,8 @@
 
 static FILE *open_inside(const char *rootfs, const char *path)
 {
-        struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+        struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+                .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
         pd_cleanup(closep) int root = open(rootfs, O_PATH | O_DIRECTORY | O_CLOEXEC);
         int fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, path, &how, sizeof how);
         FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
@@ -87,9 +88,11 @@ int user_resolve(const char *rootfs, const char *user, uint32_t *ret_uid, uint32
         if (!name)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         if (*name && !find_user(rootfs, name, &uid, &gid))
-                return pd_fail(err, PD_E_INVALID, "the image wants to run as \"%.60s\", and its /etc/passwd has no such user", user);
+                return pd_fail(err, PD_E_INVALID,
+                        "the image wants to run as \"%.60s\", and its /etc/passwd has no such user", user);
         if (colon && colon[1] && !find_group(rootfs, colon + 1, &gid))
-                return pd_fail(err, PD_E_INVALID, "the image wants to run as \"%.60s\", and its /etc/group has no such group", user);
+                return pd_fail(err, PD_E_INVALID,
+                        "the image wants to run as \"%.60s\", and its /etc/group has no such group", user);
         *ret_uid = uid;
         *ret_gid = gid;
         return 0;

@@ -41,7 +41,7 @@ static void on_list(void *arg, const struct pd_error *err, const struct frame *a
                 end(v, 1, err->text);
                 return;
         }
-        json_array_foreach(json_object_get(answer->json, "placements"), i, p) {
+        json_array_foreach (json_object_get(answer->json, "placements"), i, p) {
                 const char *phase = js_str(p, "phase", "");
 
                 live += !streq(phase, "exited") && !streq(phase, "failed");
@@ -96,7 +96,8 @@ static int connect_to(const char *path)
         struct sockaddr_un a = { .sun_family = AF_UNIX };
         int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-        if (fd < 0 || !str_format(a.sun_path, sizeof a.sun_path, "%s", path) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+        if (fd < 0 || !str_format(a.sun_path, sizeof a.sun_path, "%s", path) ||
+                connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
                 return safe_close(fd);
         return fd;
 }
@@ -115,7 +116,8 @@ static int vacate(const char *socket_path, int64_t span_us)
 {
         struct vacate v = { .until_boot_us = now_boot_us() + span_us, .result = 1 };
         struct conn_events events = { .on_frame = on_frame, .on_lost = on_lost, .arg = &v };
-        js_owned *body = json_pack("{s:s, s:I, s:s}", "op", "notice", "in_us", (json_int_t)span_us, "source", "shutdown");
+        js_owned *body =
+                json_pack("{s:s, s:I, s:s}", "op", "notice", "in_us", (json_int_t)span_us, "source", "shutdown");
         struct pd_error err;
         int fd = connect_to(socket_path);
 
