@@ -10,20 +10,21 @@
 
 extern char **environ;
 
-/* RUNTIME --root ROOT exec --pid-file F --env K=V ID ARGV... */
-static const char runtime[] = "#!/bin/sh\n"
-                              "while [ \"$1\" != exec ]; do shift; done\n"
-                              "shift\n"
-                              "while :; do\n"
-                              "        case $1 in\n"
-                              "        --pid-file) echo $$ >\"$2\" && shift 2 ;;\n"
-                              "        --env) export \"$2\" && shift 2 ;;\n"
-                              "        *) break ;;\n"
-                              "        esac\n"
-                              "done\n"
-                              "[ \"$1\" = c1 ] || { echo 'no such container' >&2; exit 1; }\n"
-                              "shift\n"
-                              "exec \"$@\"\n";
+/* RUNTIME --root ROOT exec --process FILE --pid-file FILE ID: what it is asked for, as runc and crun do it. */
+static const char runtime[] =
+        "#!/usr/bin/env python3\n"
+        "import json, os, sys\n"
+        "a = sys.argv[1:]\n"
+        "if a[0] != '--root' or a[2:4] != ['exec', '--process'] or a[5] != '--pid-file' or a[7:] != ['c1']:\n"
+        "    sys.exit('no such container: %s' % a)\n"
+        "p = json.load(open(a[4]))\n"
+        "if p['terminal'] or p['user'] != {'uid': 0} or os.stat(a[4]).st_mode & 0o77:\n"
+        "    sys.exit('not the process of the bundle: %s' % p)\n"
+        "open(a[6], 'w').write(str(os.getpid()))\n"
+        "os.execve(p['args'][0], p['args'], dict(e.split('=', 1) for e in p['env']))\n";
+static const char config[] =
+        "{\"process\":{\"args\":[\"job\"],\"env\":[\"PATH=/usr/bin:/bin\",\"SECRET=1\"],\"user\":{\"uid\":0},"
+        "\"terminal\":true}}";
 
 static void set(struct capture *x, ...)
 {
@@ -282,6 +283,7 @@ static void test_command(struct capture *x)
 
         (void)snprintf(path, sizeof path, "%s/runtime", x->j.dir);
         write_text(x->j.dir, "runtime", runtime, strlen(runtime));
+        write_text(x->j.dir, "config.json", config, strlen(config));
         (void)chmod(path, 0700);
         x->j.runtime = path;
         test_settings(x);

@@ -13,35 +13,63 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ARGS_MAX 96
+#include <jansson.h>
 
 extern char **environ;
 
 struct child {
         pid_t pid;
         int pidfd, out; /* out: what it writes */
-        char pid_file[4200];
+        char pid_file[4200], process_file[4200];
 };
 
-/* The runtime's own arguments stand before the job's; none of the job's words can become an option. */
-static int build_argv(const struct pd_container *c, const char *const *argv, const char *pid_file, char *dir_env,
-        size_t dir_env_n, const char **ret, struct pd_error *err)
+/* Is a variable of that name among "NAME=VALUE" texts? */
+static bool has_env(const json_t *env, const char *name)
 {
-        const char *head[] = { c->runtime, "--root", c->runtime_root, "exec", "--pid-file", pid_file, "--env", dir_env,
-                c->id };
-        size_t n = 0;
+        size_t i, n = strlen(name);
+        json_t *v;
 
-        if (snprintf(dir_env, dir_env_n, "PORTAL_CHECKPOINT_DIR=%s", c->job_dir_inside) >= (int)dir_env_n)
-                return pd_fail(err, PD_E_INVALID, "the path of the checkpoint directory is too long");
-        for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-                ret[n++] = head[i];
-        for (size_t i = 0; argv[i]; i++) {
-                if (n == ARGS_MAX - 1)
-                        return pd_fail(err, PD_E_INVALID, "a command of more than 64 words; put it into a script");
-                ret[n++] = argv[i];
+        json_array_foreach ((json_t *)(uintptr_t)env, i, v) {
+                const char *text = json_string_value(v);
+
+                if (text && strncmp(text, name, n) == 0 && text[n] == '=')
+                        return true;
         }
-        ret[n] = NULL;
-        return 0;
+        return false;
+}
+
+/* The container's own process, as its bundle describes it (user, environment, capabilities, limits), with other words. By a file, for what is
+ * in the environment must be in no argument list; and crun would start from an empty one. */
+static int write_process(const struct pd_container *c, const char *const *argv, const char *path, struct pd_error *err)
+{
+        char from[4200], dir[4200];
+        json_error_t why;
+        json_t *config, *process, *args = json_array(), *env;
+        int r = 0, fd;
+
+        (void)snprintf(from, sizeof from, "%s/config.json", c->bundle);
+        config = json_load_file(from, 0, &why);
+        process = json_object_get(config, "process");
+        env = json_object_get(process, "env");
+        for (size_t i = 0; argv[i]; i++)
+                (void)json_array_append_new(args, json_string(argv[i]));
+        if (!json_is_object(process) || (env && !json_is_array(env)) || json_object_set_new(process, "args", args) < 0)
+                r = pd_fail(err, PD_E_IO, "the bundle of container %s describes no process: %.100s", c->id,
+                        config ? "" : why.text);
+        if (r == 0 && !env && json_object_set_new(process, "env", env = json_array()) < 0)
+                r = pd_fail(err, PD_E_NOMEM, "no memory for a command's environment");
+        (void)snprintf(dir, sizeof dir, "PORTAL_CHECKPOINT_DIR=%s", c->job_dir_inside);
+        if (r == 0 && !has_env(env, "PORTAL_CHECKPOINT_DIR") && json_array_append_new(env, json_string(dir)) < 0)
+                r = pd_fail(err, PD_E_NOMEM, "no memory for a command's environment");
+        if (r == 0) {
+                (void)json_object_set_new(process, "terminal", json_false());
+                fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+                if (fd < 0 || json_dumpfd(process, fd, JSON_COMPACT) < 0)
+                        r = pd_fail(err, PD_E_IO, "writing %.150s: %s", path, strerror(errno));
+                capture_closep(&fd);
+        }
+        json_decref(config);
+        return r;
 }
 
 static int spawn(struct child *k, const char *const *argv, struct pd_error *err)
@@ -125,29 +153,41 @@ static int watch(
         }
 }
 
+static int files_of(struct child *k, const struct pd_container *c, struct pd_error *err)
+{
+        if (snprintf(k->pid_file, sizeof k->pid_file, "%s/save.pid", c->bundle) >= (int)sizeof k->pid_file ||
+                snprintf(k->process_file, sizeof k->process_file, "%s/save.process.json", c->bundle) >=
+                        (int)sizeof k->process_file)
+                return pd_fail(err, PD_E_INVALID, "the path of the bundle of container %s is too long", c->id);
+        (void)unlink(k->pid_file);
+        (void)unlink(k->process_file);
+        return 0;
+}
+
 int exec_inside(struct pd_call *call, const struct pd_container *c, const char *const *argv, int64_t timeout_us,
         struct exec_result *ret, struct pd_error *err)
 {
         struct child k = { .pid = -1, .pidfd = -1, .out = -1 };
         struct exec_result res = { .status = 0 };
-        const char *words[ARGS_MAX];
-        char dir_env[4200];
-        int r;
+        const char *words[] = { c->runtime, "--root", c->runtime_root, "exec", "--process", k.process_file,
+                "--pid-file", k.pid_file, c->id, NULL };
+        int r = files_of(&k, c, err);
 
-        if (snprintf(k.pid_file, sizeof k.pid_file, "%s/save.pid", c->bundle) >= (int)sizeof k.pid_file)
-                return pd_fail(err, PD_E_INVALID, "the bundle's path is too long");
+        if (r == 0)
+                r = write_process(c, argv, k.process_file, err);
+        if (r == 0)
+                r = spawn(&k, words, err);
+        if (r == 0) {
+                r = watch(call, &k, capture_until(call, timeout_us), &res, err);
+                if (r < 0 || res.timed_out)
+                        kill_inside(&k);
+                (void)waitpid(k.pid, &res.status, 0);
+                (void)drain(k.out, res.tail);
+                (void)close(k.out);
+                capture_closep(&k.pidfd);
+        }
         (void)unlink(k.pid_file);
-        r = build_argv(c, argv, k.pid_file, dir_env, sizeof dir_env, words, err);
-        if (r < 0 || (r = spawn(&k, words, err)) < 0)
-                return r;
-        r = watch(call, &k, capture_until(call, timeout_us), &res, err);
-        if (r < 0 || res.timed_out)
-                kill_inside(&k);
-        (void)waitpid(k.pid, &res.status, 0);
-        (void)drain(k.out, res.tail);
-        (void)close(k.out);
-        capture_closep(&k.pidfd);
-        (void)unlink(k.pid_file);
+        (void)unlink(k.process_file);
         if (r == 0)
                 *ret = res;
         return r;
