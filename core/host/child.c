@@ -30,26 +30,21 @@ static void answer_error(struct child *c, uint64_t request, const struct pd_erro
         (void)conn_answer_error(c->conn, request, why, NULL);
 }
 
-/* {"error":..,"ret":..,"text":..,"items":[..]}: the items are text already and are only put in place. *ret_n bytes, no NUL. */
+/* {"error":..,"ret":..,"text":..,"items":[..]}: the items are text already and are only put in place. */
 static char *outcome_text(const struct task *t, size_t *ret_n)
 {
         js_owned *o = json_pack("{s:o,s:O,s:O}", "error", t->rc == 0 ? json_null() : js_from_error(&t->err), "ret",
                 t->ret && t->rc == 0 ? t->ret : json_null(), "text", t->text ? t->text : json_null());
         pd_cleanup(freep) char *front = o ? json_dumps(o, JSON_COMPACT) : NULL;
-        size_t n = front ? strlen(front) - 1 : 0; /* without its last brace */
-        static const char open[] = ",\"items\":[";
-        char *all = front ? malloc(n + sizeof open + t->items_n + 2) : NULL;
+        char *all = NULL;
+        int n = -1;
 
-        if (!all)
+        if (front) /* without its last brace */
+                n = asprintf(&all, "%.*s,\"items\":[%.*s]}", (int)strlen(front) - 1, front, (int)t->items_n,
+                        t->items ? t->items : "");
+        if (n < 0)
                 return NULL;
-        memcpy(all, front, n);
-        memcpy(all + n, open, sizeof open - 1);
-        n += sizeof open - 1;
-        if (t->items_n)
-                memcpy(all + n, t->items, t->items_n);
-        n += t->items_n;
-        memcpy(all + n, "]}", 2);
-        *ret_n = n + 2;
+        *ret_n = (size_t)n;
         return all;
 }
 
@@ -113,9 +108,10 @@ static void on_log(void *arg, int level, const char *text)
 
 static int blob_json(const struct frame *f, json_t **ret, struct pd_error *err)
 {
-        if (!f->blob_n)
-                return (*ret = json_object()) ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for a call");
-        return js_parse(f->blob, f->blob_n, ret, err);
+        if (f->blob_n)
+                return js_parse(f->blob, f->blob_n, ret, err);
+        *ret = json_object();
+        return *ret ? 0 : pd_fail(err, PD_E_NOMEM, "no memory for a call");
 }
 
 static int push(struct child *c, struct task *t, uint64_t id, int64_t timeout_us, struct pd_error *err)
@@ -128,12 +124,16 @@ static int push(struct child *c, struct task *t, uint64_t id, int64_t timeout_us
 static int op_load(struct child *c, const struct frame *f, bool open_it, struct pd_error *err)
 {
         pd_cleanup(task_freep) struct task *t = task_new(TASK_LOAD);
-        const char *path;
+        const char *path = NULL;
         int r = js_need_str(f->json, "path", &path, err);
 
-        if (r == 0 && (c->loaded || !t || !(t->path = strdup(path))))
-                r = pd_fail(err, t ? PD_E_CONFLICT : PD_E_NOMEM, "one plugin a process, and no more");
-        if (r == 0 && open_it)
+        if (r < 0)
+                return r;
+        if (c->loaded)
+                return pd_fail(err, PD_E_CONFLICT, "one plugin a process, and no more");
+        if (!t || !(t->path = strdup(path)))
+                return pd_fail(err, PD_E_NOMEM, "no memory for a plugin");
+        if (open_it)
                 r = blob_json(f, &t->config, err);
         if (r < 0)
                 return r;

@@ -327,7 +327,7 @@ int host_open(struct host **ret, sd_event *loop, const struct host_params *param
                 r = host_new(&h, loop, params, err);
         if (r == 0)
                 r = params->isolation == HOST_NONE ? local_open(h, err) : process_open(h, err);
-        if (r < 0)
+        if (r < 0 || !h)
                 return r;
         h->state = INSTANCE_UP;
         *ret = pd_steal(h);
@@ -341,6 +341,7 @@ struct host *host_free(struct host *h)
         if (!h || h->freed)
                 return NULL;
         h->freed = true;
+        h->backend->stop(h); /* first: nothing may come any more for the calls that end here */
         (void)pd_fail(&err, PD_E_CANCELLED, "plugin %s (%s) is being closed", h->plugin_name, h->name);
         while (h->n_running)
                 finish(h->running.next, &err, NULL);
@@ -348,7 +349,6 @@ struct host *host_free(struct host *h)
                 finish(h->waiting.next, &err, NULL);
         h->pump = sd_event_source_disable_unref(h->pump);
         h->retry = sd_event_source_disable_unref(h->retry);
-        h->backend->stop(h);
         host_unref(h);
         return NULL;
 }
@@ -403,7 +403,7 @@ int host_call(struct host *h, const char *slot, const json_t *args, const int *f
         int64_t timeout_us, host_done_fn done, void *arg, struct pd_error *err)
 {
         const struct slot *s = slot_find(h->kind, slot);
-        struct call *c;
+        struct call *c = NULL;
         int r;
 
         if (!s)
@@ -413,7 +413,7 @@ int host_call(struct host *h, const char *slot, const json_t *args, const int *f
         r = args_check(h, s, args, n_fds, token, timeout_us, err);
         if (r == 0)
                 r = call_new(&c, h, s, args, token, timeout_us, err);
-        if (r < 0)
+        if (r < 0 || !c)
                 return r;
         for (; c->n_fds < n_fds; c->n_fds++)
                 c->fds[c->n_fds] = fds[c->n_fds];

@@ -73,7 +73,7 @@ int local_open(struct host *h, struct pd_error *err)
                 r = push_load(h, err);
         if (r == 0)
                 r = worker_wait(h->worker, INSTANCE_OPEN_US, &t, err);
-        if (r < 0)
+        if (r < 0 || !t)
                 return r;
         if (t->rc < 0) {
                 if (err)

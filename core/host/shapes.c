@@ -36,7 +36,7 @@ static const struct field offer_rows[] = {
         NUMBER(price_nano_hour, I64, 0, NANO_MAX),
         NUMBER(price_at_wall_us, I64, 0, INT64_MAX),
         TEXT(price_source, RULE_EMPTY, 128, NULL),
-        NUMBER(cpu_milli, I32, 1, 1000 * PEOPLE_MAX),
+        NUMBER(cpu_milli, I32, 1, INT64_C(1000) * PEOPLE_MAX),
         NUMBER(gpus, I32, 0, PEOPLE_MAX),
         TEXT(gpu_model, RULE_EMPTY, 64, NULL),
         NUMBER(gpu_memory_bytes, U64, 0, INT64_MAX - 1),

@@ -85,18 +85,18 @@ typedef int (*slot_fn)(const struct plugin *p, struct slot_call *c, struct pd_er
 
 struct slot {
         const char *name;
-        enum pd_kind kind;
-        size_t offset; /* of the function pointer in the vtable                */
+        size_t offset; /* of the function pointer in the vtable                     */
         slot_fn invoke;
         slot_fn absent;           /* optional slots: the default (defaults.c); NULL = required */
-        const struct shape *in;   /* offsets into struct slot_in                          */
-        const struct shape *out;  /* offsets into struct slot_out                         */
-        const struct shape *item; /* of the callback's struct; NULL = no struct items     */
+        const struct shape *in;   /* offsets into struct slot_in                               */
+        const struct shape *out;  /* offsets into struct slot_out                              */
+        const struct shape *item; /* of the callback's struct; NULL = no struct items          */
         size_t n_fds;
-        bool texts;      /* the callback hands plain strings                     */
-        bool one_item;   /* success means exactly one callback                   */
-        const char *put; /* the key that put() may name; NULL = none             */
-        const char *key; /* item members that must not come twice: "id"          */
+        const char *put; /* the key that put() may name; NULL = none                  */
+        const char *key; /* item members that must not come twice: "id"               */
+        enum pd_kind kind;
+        bool texts;    /* the callback hands plain strings                          */
+        bool one_item; /* success means exactly one callback                        */
 };
 
 /* NULL = that kind has no such slot. */

@@ -68,3 +68,7 @@ portald_test(abi_frozen_test abi ${CMAKE_CURRENT_LIST_DIR}/frozen_test.c)
 target_link_libraries(abi_frozen_test PRIVATE abi_layout_1_0 abi_layout_now room_host room_frame room_base)
 add_dependencies(abi_frozen_test portald-plugin-host abi_old-provider abi_old-checkpoint abi_old-vault abi_old-billing abi_now-provider
   abi_now-checkpoint abi_now-vault abi_now-billing)
+
+portald_test(abi_process_test abi ${CMAKE_CURRENT_LIST_DIR}/process_test.c)
+target_link_libraries(abi_process_test PRIVATE room_host room_frame room_base)
+add_dependencies(abi_process_test portald-plugin-host abi_odd)

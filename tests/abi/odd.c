@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A provider that behaves well, or as badly as its configuration says: {"behave": how, "at": slot}. All answers are made up. */
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <portald/provider.h>
@@ -259,12 +261,32 @@ static int odd_terminate(
         return r || pd_kv_get(expect_tags, "portald") ? r : pd_fail(err, PD_E_PERM, "not ours");
 }
 
+/* What the process around the plugin is like: "key=value" lines. */
+static int report(struct pd_call *call)
+{
+        char text[16384];
+        struct rlimit core, files, memory;
+        int n;
+
+        (void)getrlimit(RLIMIT_CORE, &core);
+        (void)getrlimit(RLIMIT_NOFILE, &files);
+        (void)getrlimit(RLIMIT_AS, &memory);
+        n = snprintf(text, sizeof text, "pid=%d\nsession=%d\ncore=%lld\nfiles=%lld\nmemory=%lld\nfd77=%d\n",
+                (int)getpid(), (int)getsid(0), (long long)core.rlim_cur, (long long)files.rlim_max,
+                (long long)memory.rlim_max, fcntl(77, F_GETFD));
+        for (char **e = environ; *e && n < (int)sizeof text - 600; e++)
+                n += snprintf(text + n, sizeof text - (size_t)n, "env %.500s\n", *e);
+        return call->host->put(call, "missing", text);
+}
+
 __attribute__((unused)) static int odd_validate(void *self, struct pd_call *call, struct pd_error *err)
 {
         int r = misbehave(self, call, "validate", err);
         int unknown = call->host->put(call, "nonsense", "x"), first = call->host->put(call, "missing", "ec2:One"),
             again = call->host->put(call, "missing", "ec2:RunInstances"), much;
 
+        if (strcmp(((const struct odd *)self)->behave, "report") == 0)
+                return report(call);
         memset(huge, 'y', sizeof huge - 1);
         much = call->host->put(call, "missing", huge);
         if (r == 0 && (unknown != -(int)PD_E_INVALID || first || again || much != -(int)PD_E_FULL))
