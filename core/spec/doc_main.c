@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* portald-doc FORMAT TABLE: one of the tables as a fragment for the manual, so that the manual cannot say anything else than the program does.
- * FORMAT is markdown or man; TABLE is fields, settings or life. A build tool: not installed. */
+/* portald-doc page: the manual page portal.yaml(5).
+ * portald-doc FORMAT TABLE: one of the tables as a fragment, FORMAT markdown or man, TABLE fields, settings or life.
+ * Made from the tables that the program goes by, so that the manual cannot say anything else. A build tool: not installed. */
 #include "spec/check.h"
 #include "spec/life.h"
 
@@ -222,6 +223,71 @@ static void print_life(bool man)
         }
 }
 
+/* --- the page portal.yaml(5) --- */
+
+static const char page_head[] =
+        ".TH PORTAL.YAML 5\n"
+        ".SH NAME\n"
+        "portal.yaml \\- a job for portald\n"
+        ".SH DESCRIPTION\n"
+        "The file that\n.B portal run\nreads: one job, as lines of\n.I field: value\n"
+        "in YAML 1.2. The same fields are the members of a job's JSON body, and most are flags of\n.BR \"portal run\" "
+        ",\n"
+        "which win over the file.\n"
+        ".PP\n"
+        "What stands there is what is meant:\n.BR no ,\n.BR on ,\n.BR 012 ,\n.B 1:30\nand\n.B ~\n"
+        "are texts. Only a field that wants a whole number reads plain digits as one, and only one that wants\n"
+        ".B true\nor\n.B false\nreads these so. A quantity has its unit:\n.BR 16GiB ,\n.BR 45m ,\n.BR 20usd .\n"
+        "Anchors, aliases, tags, several documents, a key given twice, and unknown fields are refused, each with its "
+        "line.\n"
+        ".SH FIELDS\n";
+static const char page_checkpoint[] =
+        ".SH CHECKPOINT\n"
+        ".TP\n.B checkpoint: values\nThe program registers its values with portald's library; they are saved by name.\n"
+        ".TP\n.B checkpoint: restart\nNothing is carried: after a suspension the command starts anew.\n"
+        ".TP\n.B checkpoint: {capture: command, ...}\n"
+        "The job saves by itself: either\n.B save\n(a command run in the container; its mate is\n.BR load ),\nor\n.B "
+        "signal\n"
+        "(sent to the main process) with\n.B done_file\n(written in the checkpoint directory once it has saved).\n"
+        ".TP\n.B timeout\nHow long that may take, 1s to 1d.\n"
+        ".SH SETTINGS\n"
+        "Under\n.BR settings: ,\nor by\n.BR \"\\-\\-set KEY=VALUE\" .\n"
+        "A flag wins over the file, the file over the settings of the console, these over the site's config, and that "
+        "over the built\\-in value.\n";
+static const char page_life[] =
+        ".SH THE LIFE OF A JOB\n"
+        "Each line is a state, what happens in it, and the state that follows. Nothing else can happen to a job.\n";
+static const char page_tail[] = ".SH EXAMPLE\n"
+                                ".nf\n"
+                                "name: train\n"
+                                "image: docker://python:3\n"
+                                "command: [python3, train.py]\n"
+                                "memory: 4GiB\n"
+                                "env:\n"
+                                "  EPOCHS: 20\n"
+                                "checkpoint: values\n"
+                                "settings:\n"
+                                "  idle.after: 1h\n"
+                                ".fi\n"
+                                ".SH SEE ALSO\n"
+                                ".BR portal (1)\n";
+
+static void print_page(void)
+{
+        fputs(page_head, stdout);
+        print_fields(true);
+        fputs(page_checkpoint, stdout);
+        print_settings(true);
+        fputs(page_life, stdout);
+        print_life(true);
+        fputs(page_tail, stdout);
+}
+
+static int finished(void)
+{
+        return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
         static const struct {
@@ -229,12 +295,16 @@ int main(int argc, char **argv)
                 void (*print)(bool man);
         } tables[] = { { "fields", print_fields }, { "settings", print_settings }, { "life", print_life } };
 
+        if (argc == 2 && streq(argv[1], "page")) {
+                print_page();
+                return finished();
+        }
         if (argc == 3 && (streq(argv[1], "man") || streq(argv[1], "markdown")))
                 for (size_t i = 0; i < ARRAY_LEN(tables); i++)
                         if (streq(argv[2], tables[i].name)) {
                                 tables[i].print(streq(argv[1], "man"));
-                                return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+                                return finished();
                         }
-        fputs("usage: portald-doc markdown|man fields|settings|life\n", stderr);
+        fputs("usage: portald-doc page | markdown|man fields|settings|life\n", stderr);
         return 2;
 }
