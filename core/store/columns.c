@@ -3,7 +3,8 @@
 
 static int corrupt(sqlite3_stmt *st, int column, struct pd_error *err)
 {
-        return pd_fail(err, PD_E_CORRUPT, "the store holds an impossible value in column \"%s\": restore a backup of portald.db",
+        return pd_fail(err, PD_E_CORRUPT,
+                "the store holds an impossible value in column \"%s\": restore a backup of portald.db",
                 str_or(sqlite3_column_name(st, column), "?"));
 }
 
@@ -38,19 +39,19 @@ static int fixed_text(sqlite3_stmt *st, int column, char *buf, size_t room, stru
         return 0;
 }
 
-#define READ_E(c_, enum_)                                                                                              \
-        {                                                                                                              \
-                enum enum_ v;                                                                                          \
-                if (!enum_##_parse(column_text(st, ++at), &v))                                                         \
-                        return corrupt(st, at, err);                                                                   \
-                row.c_ = (uint8_t)v;                                                                                   \
+#define READ_E(c_, enum_)                                      \
+        {                                                      \
+                enum enum_ v;                                  \
+                if (!enum_##_parse(column_text(st, ++at), &v)) \
+                        return corrupt(st, at, err);           \
+                row.c_ = (uint8_t)v;                           \
         }
 #define READ_I(c_) row.c_ = (__typeof__(row.c_))sqlite3_column_int64(st, ++at);
-#define READ_B(c_)                                                                                                     \
-        if ((r = column_id(st, ++at, &row.c_, err)) < 0)                                                               \
+#define READ_B(c_)                                       \
+        if ((r = column_id(st, ++at, &row.c_, err)) < 0) \
                 return r;
-#define READ_T(c_)                                                                                                     \
-        if ((r = fixed_text(st, ++at, row.c_, sizeof row.c_, err)) < 0)                                                \
+#define READ_T(c_)                                                      \
+        if ((r = fixed_text(st, ++at, row.c_, sizeof row.c_, err)) < 0) \
                 return r;
 
 int column_job(sqlite3_stmt *st, struct job *ret, int *ret_at, struct pd_error *err)

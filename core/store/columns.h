@@ -10,70 +10,70 @@
 #include "store/store.h"
 
 /* Fixed at birth, and indexed: an update that named them would rewrite the indexes for nothing. */
-#define JOB_FIXED_COLUMNS(I)                                                                                           \
-        I(uid)                                                                                                         \
+#define JOB_FIXED_COLUMNS(I) \
+        I(uid)               \
         I(created_wall_us)
 
-#define JOB_CHANGING_COLUMNS(E, I, B)                                                                                  \
-        E(state, job_state)                                                                                            \
-        E(result, job_result)                                                                                          \
-        E(cause, job_cause)                                                                                            \
-        E(op_cause, job_cause)                                                                                         \
-        I(op_mode)                                                                                                     \
-        I(exit_code)                                                                                                   \
-        I(signal)                                                                                                      \
-        I(flags)                                                                                                       \
-        I(generation)                                                                                                  \
-        I(tries)                                                                                                       \
-        I(cpu_milli)                                                                                                   \
-        I(gpus)                                                                                                        \
-        I(memory_bytes)                                                                                                \
-        B(machine)                                                                                                     \
-        B(checkpoint)                                                                                                  \
-        B(op_checkpoint)                                                                                               \
-        I(since_wall_us)                                                                                               \
-        I(term_wall_us)                                                                                                \
-        I(started_wall_us)                                                                                             \
-        I(ended_wall_us)                                                                                               \
-        I(ran_us)                                                                                                      \
-        I(ran_before_us)                                                                                               \
-        I(ttl_us)                                                                                                      \
-        I(ttl_wall_us)                                                                                                 \
-        I(expire_wall_us)                                                                                              \
+#define JOB_CHANGING_COLUMNS(E, I, B) \
+        E(state, job_state)           \
+        E(result, job_result)         \
+        E(cause, job_cause)           \
+        E(op_cause, job_cause)        \
+        I(op_mode)                    \
+        I(exit_code)                  \
+        I(signal)                     \
+        I(flags)                      \
+        I(generation)                 \
+        I(tries)                      \
+        I(cpu_milli)                  \
+        I(gpus)                       \
+        I(memory_bytes)               \
+        B(machine)                    \
+        B(checkpoint)                 \
+        B(op_checkpoint)              \
+        I(since_wall_us)              \
+        I(term_wall_us)               \
+        I(started_wall_us)            \
+        I(ended_wall_us)              \
+        I(ran_us)                     \
+        I(ran_before_us)              \
+        I(ttl_us)                     \
+        I(ttl_wall_us)                \
+        I(expire_wall_us)             \
         I(next_try_wall_us)
 
 #define JOB_COLUMNS(E, I, B) JOB_FIXED_COLUMNS(I) JOB_CHANGING_COLUMNS(E, I, B)
 
-#define MACHINE_COLUMNS(I, T)                                                                                          \
-        I(state)                                                                                                       \
-        I(lease)                                                                                                       \
-        I(market)                                                                                                      \
-        I(own)                                                                                                         \
-        T(connection)                                                                                                  \
-        T(zone)                                                                                                        \
-        T(type)                                                                                                        \
-        T(currency)                                                                                                    \
-        T(provider_id)                                                                                                 \
-        T(endpoint)                                                                                                    \
-        T(token)                                                                                                       \
-        I(price_nano_hour)                                                                                             \
-        I(created_wall_us)                                                                                             \
-        I(ended_wall_us)                                                                                               \
-        I(stop_sure_wall_us)                                                                                           \
-        I(stop_possible_wall_us)                                                                                       \
+#define MACHINE_COLUMNS(I, T)    \
+        I(state)                 \
+        I(lease)                 \
+        I(market)                \
+        I(own)                   \
+        T(connection)            \
+        T(zone)                  \
+        T(type)                  \
+        T(currency)              \
+        T(provider_id)           \
+        T(endpoint)              \
+        T(token)                 \
+        I(price_nano_hour)       \
+        I(created_wall_us)       \
+        I(ended_wall_us)         \
+        I(stop_sure_wall_us)     \
+        I(stop_possible_wall_us) \
         I(notice_wall_us)
 
-#define CHECKPOINT_COLUMNS(B, I, T)                                                                                    \
-        B(job)                                                                                                         \
-        I(generation)                                                                                                  \
-        I(dropped)                                                                                                     \
-        I(bytes)                                                                                                       \
-        I(wall_us)                                                                                                     \
-        I(freeze_us)                                                                                                   \
-        I(took_us)                                                                                                     \
-        T(capture)                                                                                                     \
-        T(vault)                                                                                                       \
-        T(progress)                                                                                                    \
+#define CHECKPOINT_COLUMNS(B, I, T) \
+        B(job)                      \
+        I(generation)               \
+        I(dropped)                  \
+        I(bytes)                    \
+        I(wall_us)                  \
+        I(freeze_us)                \
+        I(took_us)                  \
+        T(capture)                  \
+        T(vault)                    \
+        T(progress)                 \
         T(image_digest)
 
 #define COLUMN_NAME(c_, ...) "," #c_

@@ -6,11 +6,13 @@
 #include "store/schema.h"
 
 /* Both connections: a damaged or hostile file must not run SQL of its own, and reads never wait long. */
-static const char pragmas[] = "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;";
+static const char pragmas[] =
+        "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;";
 
 static int connect_db(const char *path, bool create, sqlite3 **ret, struct pd_error *err)
 {
-        int r = sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX, NULL);
+        int r = sqlite3_open_v2(
+                path, ret, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX, NULL);
 
         if (r != SQLITE_OK)
                 return store_sqlite_fail(*ret, "opening portald.db", err);
@@ -43,7 +45,8 @@ static int open_writer(struct store *s, const struct store_options *o, struct pd
 static int prepare_writes(struct store *s, struct pd_error *err)
 {
         for (int i = 0; i < STMT_N; i++)
-                if (sqlite3_prepare_v3(s->writer, store_statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT, &s->writes[i], NULL) != SQLITE_OK)
+                if (sqlite3_prepare_v3(s->writer, store_statements[i].sql, -1, SQLITE_PREPARE_PERSISTENT, &s->writes[i],
+                            NULL) != SQLITE_OK)
                         return store_sqlite_fail(s->writer, "preparing to write", err);
         return 0;
 }

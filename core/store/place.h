@@ -75,9 +75,11 @@ struct store {
 };
 
 /* place.c */
-int place_take(struct store *s, const struct store_options *o, struct pd_error *err);  /* directory, its mode, its lock */
-int place_check(struct store *s, const struct store_options *o, bool empty, struct pd_error *err); /* empty directory, backups */
-int place_own(struct store *s, const struct store_options *o, struct pd_error *err);   /* the installation id */
+int place_take(
+        struct store *s, const struct store_options *o, struct pd_error *err); /* directory, its mode, its lock */
+int place_check(struct store *s, const struct store_options *o, bool empty,
+        struct pd_error *err);                                                       /* empty directory, backups */
+int place_own(struct store *s, const struct store_options *o, struct pd_error *err); /* the installation id */
 /* ballast.c: true = the room is held. Drop: frees it, false when there was none. */
 bool ballast_hold(const char *path, uint64_t bytes);
 bool ballast_drop(const char *path);

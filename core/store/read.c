@@ -2,28 +2,37 @@
 #include "store/read.h"
 #include "store/schema.h"
 
-#define DOC "job.name,job.user,job.project,job_spec.spec,job_spec.settings,job.offer,job.message,job.image_digest,job.trouble"
+#define DOC                                                                                                         \
+        "job.name,job.user,job.project,job_spec.spec,job_spec.settings,job.offer,job.message,job.image_digest,job." \
+        "trouble"
 #define SCAN "SELECT " JOB_SELECT "," DOC " FROM job LEFT JOIN job_spec ON job_spec.job=job.id WHERE job.id<?1 "
 #define SCAN_END " ORDER BY job.id DESC LIMIT ?2"
 
 static const char *const sql[READ_N] = {
         [READ_LIVE_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=1",
-        [READ_KEPT_JOBS] = "SELECT " JOB_SELECT
-                           " FROM job WHERE id IN (SELECT job FROM checkpoint WHERE dropped=0) AND live=0",
-        [READ_OLD_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=0 AND id<?1 AND ended_wall_us<?2 ORDER BY id LIMIT ?3",
+        [READ_KEPT_JOBS] =
+                "SELECT " JOB_SELECT " FROM job WHERE id IN (SELECT job FROM checkpoint WHERE dropped=0) AND live=0",
+        [READ_OLD_JOBS] =
+                "SELECT " JOB_SELECT " FROM job WHERE live=0 AND id<?1 AND ended_wall_us<?2 ORDER BY id LIMIT ?3",
         [READ_MACHINES] = "SELECT " MACHINE_SELECT " FROM machine WHERE state<>5",
-        [READ_INTENTS] = "SELECT id,kind,generation,job,machine,opened_wall_us,body FROM intent WHERE closed_wall_us=0 ORDER BY id",
+        [READ_INTENTS] = "SELECT id,kind,generation,job,machine,opened_wall_us,body FROM intent WHERE closed_wall_us=0 "
+                         "ORDER BY id",
         [READ_JOB] = "SELECT " JOB_SELECT " FROM job WHERE id=?",
         [READ_DOC] = "SELECT " DOC " FROM job LEFT JOIN job_spec ON job_spec.job=job.id WHERE job.id=?",
         [READ_SCAN] = SCAN SCAN_END,
         [READ_SCAN_OWNER] = SCAN "AND uid=?3" SCAN_END,
         [READ_SCAN_LIVE] = SCAN "AND live=1 AND (?3 IS NULL OR uid=?3) AND (?4 IS NULL OR name=?4)" SCAN_END,
         [READ_SCAN_NAME] = SCAN "AND name=?4 AND (?3 IS NULL OR uid=?3)" SCAN_END,
-        [READ_FIND_NAME] = "SELECT id FROM job WHERE name=?1 AND name<>'' AND (?2 IS NULL OR uid=?2) ORDER BY live DESC,id DESC LIMIT 1",
-        [READ_FIND_RANGE] = "SELECT id,name,state FROM job WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR uid=?3) ORDER BY id LIMIT 6",
-        [READ_HISTORY] = "SELECT at_wall_us,event,from_state,to_state,result,cause,generation,machine,message FROM history WHERE job=? ORDER BY seq",
-        [READ_DECISIONS] = "SELECT id,at_wall_us,policy,act,why,evidence,user FROM decision WHERE job=?1 AND at_wall_us<=?2 ORDER BY seq",
-        [READ_INTERVALS] = "SELECT policy,why,first_wall_us,last_wall_us,count,best_margin FROM interval WHERE job=?1 AND first_wall_us<=?2 "
+        [READ_FIND_NAME] = "SELECT id FROM job WHERE name=?1 AND name<>'' AND (?2 IS NULL OR uid=?2) ORDER BY live "
+                           "DESC,id DESC LIMIT 1",
+        [READ_FIND_RANGE] = "SELECT id,name,state FROM job WHERE id BETWEEN ?1 AND ?2 AND (?3 IS NULL OR uid=?3) ORDER "
+                            "BY id LIMIT 6",
+        [READ_HISTORY] = "SELECT at_wall_us,event,from_state,to_state,result,cause,generation,machine,message FROM "
+                         "history WHERE job=? ORDER BY seq",
+        [READ_DECISIONS] = "SELECT id,at_wall_us,policy,act,why,evidence,user FROM decision WHERE job=?1 AND "
+                           "at_wall_us<=?2 ORDER BY seq",
+        [READ_INTERVALS] = "SELECT policy,why,first_wall_us,last_wall_us,count,best_margin FROM interval WHERE job=?1 "
+                           "AND first_wall_us<=?2 "
                            "ORDER BY first_wall_us,policy",
         [READ_CHECKPOINTS] = "SELECT " CHECKPOINT_SELECT " FROM checkpoint WHERE job=? ORDER BY id",
         [READ_CHECKPOINT] = "SELECT " CHECKPOINT_SELECT " FROM checkpoint WHERE id=?",
@@ -73,7 +82,8 @@ void read_bind_id(sqlite3_stmt *st, int at, struct id id)
 
 /* --- at start --- */
 
-static int load_jobs(struct store *s, enum read_stmt which, int (*each)(void *arg, const struct job *j), void *arg, struct pd_error *err)
+static int load_jobs(struct store *s, enum read_stmt which, int (*each)(void *arg, const struct job *j), void *arg,
+        struct pd_error *err)
 {
         sqlite3_stmt *st = NULL;
         struct job j;
@@ -86,7 +96,8 @@ static int load_jobs(struct store *s, enum read_stmt which, int (*each)(void *ar
         return r;
 }
 
-static int load_machines(struct store *s, int (*each)(void *arg, const struct machine *m), void *arg, struct pd_error *err)
+static int load_machines(
+        struct store *s, int (*each)(void *arg, const struct machine *m), void *arg, struct pd_error *err)
 {
         sqlite3_stmt *st = NULL;
         struct machine m;
@@ -102,8 +113,10 @@ static int load_machines(struct store *s, int (*each)(void *arg, const struct ma
 static int intent_row(sqlite3_stmt *st, struct intent *ret, struct pd_error *err)
 {
         const char *kind = column_text(st, 1);
-        struct intent i = { .kind = INTENT_N, .generation = (uint32_t)sqlite3_column_int64(st, 2),
-                .opened_wall_us = sqlite3_column_int64(st, 5), .body = column_text(st, 6) };
+        struct intent i = { .kind = INTENT_N,
+                .generation = (uint32_t)sqlite3_column_int64(st, 2),
+                .opened_wall_us = sqlite3_column_int64(st, 5),
+                .body = column_text(st, 6) };
         int r;
 
         for (int k = 0; k < INTENT_N; k++)
@@ -118,7 +131,8 @@ static int intent_row(sqlite3_stmt *st, struct intent *ret, struct pd_error *err
         return 0;
 }
 
-static int load_intents(struct store *s, int (*each)(void *arg, const struct intent *i), void *arg, struct pd_error *err)
+static int load_intents(
+        struct store *s, int (*each)(void *arg, const struct intent *i), void *arg, struct pd_error *err)
 {
         sqlite3_stmt *st = NULL;
         struct intent i;
@@ -131,12 +145,14 @@ static int load_intents(struct store *s, int (*each)(void *arg, const struct int
         return r;
 }
 
-int store_load(struct store *s, int (*job)(void *arg, const struct job *j), int (*machine)(void *arg, const struct machine *m),
-        int (*intent)(void *arg, const struct intent *i), void *arg, struct pd_error *err)
+int store_load(struct store *s, int (*job)(void *arg, const struct job *j),
+        int (*machine)(void *arg, const struct machine *m), int (*intent)(void *arg, const struct intent *i), void *arg,
+        struct pd_error *err)
 {
         int r = 0;
 
-        if (job && ((r = load_jobs(s, READ_LIVE_JOBS, job, arg, err)) < 0 || (r = load_jobs(s, READ_KEPT_JOBS, job, arg, err)) < 0))
+        if (job && ((r = load_jobs(s, READ_LIVE_JOBS, job, arg, err)) < 0 ||
+                           (r = load_jobs(s, READ_KEPT_JOBS, job, arg, err)) < 0))
                 return r;
         if (machine && (r = load_machines(s, machine, arg, err)) < 0)
                 return r;
@@ -181,13 +197,17 @@ int read_doc(sqlite3_stmt *st, int at, json_t **ret, struct pd_error *err)
         js_owned *spec = NULL, *settings = NULL, *trouble = NULL;
         int r;
 
-        if ((r = read_json(column_text(st, at + 3), &spec, err)) < 0 || (r = read_json(column_text(st, at + 4), &settings, err)) < 0 ||
+        if ((r = read_json(column_text(st, at + 3), &spec, err)) < 0 ||
+                (r = read_json(column_text(st, at + 4), &settings, err)) < 0 ||
                 (r = read_json(column_text(st, at + 8), &trouble, err)) < 0)
                 return r;
-        *ret = json_pack("{s:s,s:s,s:s,s:O,s:O,s:s,s:s,s:s,s:O}", "name", column_text(st, at), "user", column_text(st, at + 1),
-                "project", column_text(st, at + 2), "spec", spec, "settings", settings, "offer", column_text(st, at + 5), "message",
-                column_text(st, at + 6), "image_digest", column_text(st, at + 7), "trouble", trouble);
-        return *ret ? 0 : pd_fail(err, PD_E_CORRUPT, "the store holds text that is not UTF-8: restore a backup of portald.db");
+        *ret = json_pack("{s:s,s:s,s:s,s:O,s:O,s:s,s:s,s:s,s:O}", "name", column_text(st, at), "user",
+                column_text(st, at + 1), "project", column_text(st, at + 2), "spec", spec, "settings", settings,
+                "offer", column_text(st, at + 5), "message", column_text(st, at + 6), "image_digest",
+                column_text(st, at + 7), "trouble", trouble);
+        return *ret ? 0
+                    : pd_fail(err, PD_E_CORRUPT,
+                              "the store holds text that is not UTF-8: restore a backup of portald.db");
 }
 
 int store_get_doc(struct store *s, struct id id, json_t **ret, struct pd_error *err)
@@ -219,7 +239,8 @@ static enum read_stmt scan_of(const struct store_filter *f)
         return f->only_uid ? READ_SCAN_OWNER : READ_SCAN;
 }
 
-static int scan_row(sqlite3_stmt *st, int (*each)(void *arg, const struct job *j, const json_t *doc), void *arg, struct pd_error *err)
+static int scan_row(sqlite3_stmt *st, int (*each)(void *arg, const struct job *j, const json_t *doc), void *arg,
+        struct pd_error *err)
 {
         js_owned *doc = NULL;
         struct job j;
@@ -230,10 +251,11 @@ static int scan_row(sqlite3_stmt *st, int (*each)(void *arg, const struct job *j
         return each(arg, &j, doc);
 }
 
-int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(void *arg, const struct job *j, const json_t *doc), void *arg,
-        struct pd_error *err)
+int store_scan_jobs(struct store *s, const struct store_filter *f,
+        int (*each)(void *arg, const struct job *j, const json_t *doc), void *arg, struct pd_error *err)
 {
-        static const struct id last = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff } };
+        static const struct id last = { { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+                0xff, 0xff, 0xff } };
         enum read_stmt which = scan_of(f);
         sqlite3_stmt *st = NULL;
         int r = read_begin(s, which, &st, err);
@@ -252,8 +274,8 @@ int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(v
         return r;
 }
 
-int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit, int (*each)(void *arg, const struct job *j), void *arg,
-        struct pd_error *err)
+int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit,
+        int (*each)(void *arg, const struct job *j), void *arg, struct pd_error *err)
 {
         const uint8_t none[10] = { 0 };
         sqlite3_stmt *st = NULL;

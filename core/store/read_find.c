@@ -12,8 +12,10 @@ static bool id_range(const char *text, struct id *ret_from, struct id *ret_to)
         n = strlen(text);
         if (n < 4 || n > 26)
                 return false;
-        (void)str_format(from, sizeof from, "%s%s%.*s", id_prefix(ID_JOB), text, (int)(26 - n), "00000000000000000000000000");
-        (void)str_format(to, sizeof to, "%s%s%.*s", id_prefix(ID_JOB), text, (int)(26 - n), "zzzzzzzzzzzzzzzzzzzzzzzzzz");
+        (void)str_format(
+                from, sizeof from, "%s%s%.*s", id_prefix(ID_JOB), text, (int)(26 - n), "00000000000000000000000000");
+        (void)str_format(
+                to, sizeof to, "%s%s%.*s", id_prefix(ID_JOB), text, (int)(26 - n), "zzzzzzzzzzzzzzzzzzzzzzzzzz");
         return id_parse(ID_JOB, from, ret_from) && id_parse(ID_JOB, to, ret_to);
 }
 
@@ -46,8 +48,8 @@ static void add_candidate(char *list, size_t room, struct id id, int n)
                 (void)str_format(list + used, room - used, " ...");
 }
 
-static int by_prefix(struct store *s, const uint32_t *uid, const char *text, struct id from, struct id to, struct id *ret,
-        struct pd_error *err)
+static int by_prefix(struct store *s, const uint32_t *uid, const char *text, struct id from, struct id to,
+        struct id *ret, struct pd_error *err)
 {
         char list[256] = "";
         struct id first = { { 0 } }, id;
@@ -96,15 +98,17 @@ int store_find_job(struct store *s, uint32_t uid, bool any_user, const char *tex
         if (r == 0 && id_range(text, &from, &to))
                 r = by_prefix(s, mine, text, from, to, &found, err);
         if (r == 0)
-                return pd_fail(err, PD_E_NOT_FOUND, "there is no job \"%.80s\"%s: give an id, its beginning, or a name (`portal ps -a` lists them)", text,
-                        mine ? " of yours" : "");
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "there is no job \"%.80s\"%s: give an id, its beginning, or a name (`portal ps -a` lists them)",
+                        text, mine ? " of yours" : "");
         if (r < 0)
                 return r;
         *ret = found;
         return 0;
 }
 
-int store_find_key(struct store *s, uint32_t uid, const char *key, const char *body_digest, struct id *ret_job, struct pd_error *err)
+int store_find_key(struct store *s, uint32_t uid, const char *key, const char *body_digest, struct id *ret_job,
+        struct pd_error *err)
 {
         struct id job = { { 0 } };
         sqlite3_stmt *st = NULL;
@@ -117,7 +121,10 @@ int store_find_key(struct store *s, uint32_t uid, const char *key, const char *b
                 if (r > 0)
                         r = column_id(st, 0, &job, err);
                 if (r >= 0 && !id_is_null(job) && body_digest && !streq(body_digest, column_text(st, 1)))
-                        r = pd_fail(err, PD_E_CONFLICT, "the Idempotency-Key \"%s\" was used with another body: use a new key for a new request", key);
+                        r = pd_fail(err, PD_E_CONFLICT,
+                                "the Idempotency-Key \"%s\" was used with another body: use a new key for a new "
+                                "request",
+                                key);
         }
         read_end(s, READ_KEY, st);
         if (r >= 0)

@@ -4,7 +4,8 @@
 typedef int (*row_fn)(sqlite3_stmt *st, json_t **ret, struct pd_error *err);
 
 /* Every row of st as an item of an array that is given to the caller. */
-static int read_array(struct store *s, enum read_stmt which, sqlite3_stmt *st, row_fn row, json_t *into, struct pd_error *err)
+static int read_array(
+        struct store *s, enum read_stmt which, sqlite3_stmt *st, row_fn row, json_t *into, struct pd_error *err)
 {
         json_t *item;
         int r;
@@ -13,7 +14,8 @@ static int read_array(struct store *s, enum read_stmt which, sqlite3_stmt *st, r
                 if ((r = row(st, &item, err)) < 0)
                         break;
                 if (!item || json_array_append_new(into, item) < 0) {
-                        r = pd_fail(err, PD_E_NOMEM, "no memory for what the store holds, or text in it that is not UTF-8");
+                        r = pd_fail(
+                                err, PD_E_NOMEM, "no memory for what the store holds, or text in it that is not UTF-8");
                         break;
                 }
         }
@@ -22,8 +24,8 @@ static int read_array(struct store *s, enum read_stmt which, sqlite3_stmt *st, r
 }
 
 /* With the two arguments that these reads have. */
-static int read_of_job(struct store *s, enum read_stmt which, struct id job, const int64_t *until, row_fn row, json_t **ret,
-        struct pd_error *err)
+static int read_of_job(struct store *s, enum read_stmt which, struct id job, const int64_t *until, row_fn row,
+        json_t **ret, struct pd_error *err)
 {
         js_owned *list = json_array();
         sqlite3_stmt *st = NULL;
@@ -62,10 +64,10 @@ static int history_row(sqlite3_stmt *st, json_t **ret, struct pd_error *err)
 
         if (r < 0)
                 return r;
-        *ret = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s}", "at_wall_us", (json_int_t)sqlite3_column_int64(st, 0), "event",
-                column_text(st, 1), "from", column_text(st, 2), "to", column_text(st, 3), "result", column_text(st, 4), "cause",
-                column_text(st, 5), "generation", (json_int_t)sqlite3_column_int64(st, 6), "machine", machine, "message",
-                column_text(st, 8));
+        *ret = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s}", "at_wall_us", (json_int_t)sqlite3_column_int64(st, 0),
+                "event", column_text(st, 1), "from", column_text(st, 2), "to", column_text(st, 3), "result",
+                column_text(st, 4), "cause", column_text(st, 5), "generation", (json_int_t)sqlite3_column_int64(st, 6),
+                "machine", machine, "message", column_text(st, 8));
         return 0;
 }
 
@@ -77,18 +79,19 @@ static int decision_row(sqlite3_stmt *st, json_t **ret, struct pd_error *err)
 
         if ((r = id_text(st, 0, ID_DECISION, id, err)) < 0 || (r = read_json(column_text(st, 5), &evidence, err)) < 0)
                 return r;
-        *ret = json_pack("{s:s,s:I,s:s,s:s,s:s,s:O,s:s}", "id", id, "at_wall_us", (json_int_t)sqlite3_column_int64(st, 1), "policy",
-                column_text(st, 2), "act", column_text(st, 3), "why", column_text(st, 4), "evidence", evidence, "user",
-                column_text(st, 6));
+        *ret = json_pack("{s:s,s:I,s:s,s:s,s:s,s:O,s:s}", "id", id, "at_wall_us",
+                (json_int_t)sqlite3_column_int64(st, 1), "policy", column_text(st, 2), "act", column_text(st, 3), "why",
+                column_text(st, 4), "evidence", evidence, "user", column_text(st, 6));
         return 0;
 }
 
 static int interval_row(sqlite3_stmt *st, json_t **ret, struct pd_error *err)
 {
         (void)err;
-        *ret = json_pack("{s:s,s:s,s:I,s:I,s:I,s:s}", "policy", column_text(st, 0), "why", column_text(st, 1), "first_wall_us",
-                (json_int_t)sqlite3_column_int64(st, 2), "last_wall_us", (json_int_t)sqlite3_column_int64(st, 3), "count",
-                (json_int_t)sqlite3_column_int64(st, 4), "best_margin", column_text(st, 5));
+        *ret = json_pack("{s:s,s:s,s:I,s:I,s:I,s:s}", "policy", column_text(st, 0), "why", column_text(st, 1),
+                "first_wall_us", (json_int_t)sqlite3_column_int64(st, 2), "last_wall_us",
+                (json_int_t)sqlite3_column_int64(st, 3), "count", (json_int_t)sqlite3_column_int64(st, 4),
+                "best_margin", column_text(st, 5));
         return 0;
 }
 
@@ -112,7 +115,8 @@ int store_decisions(struct store *s, struct id job, int64_t until_wall_us, json_
         return 0;
 }
 
-int store_checkpoints(struct store *s, struct id job, int (*each)(void *arg, const struct checkpoint *c), void *arg, struct pd_error *err)
+int store_checkpoints(struct store *s, struct id job, int (*each)(void *arg, const struct checkpoint *c), void *arg,
+        struct pd_error *err)
 {
         sqlite3_stmt *st = NULL;
         struct checkpoint c;
@@ -139,7 +143,8 @@ int store_get_checkpoint(struct store *s, struct id id, struct checkpoint *ret, 
                 if (r > 0)
                         r = column_checkpoint(st, ret, err);
                 else if (r == 0)
-                        r = pd_fail(err, PD_E_NOT_FOUND, "there is no checkpoint %s", id_format(ID_CHECKPOINT, id, text));
+                        r = pd_fail(
+                                err, PD_E_NOT_FOUND, "there is no checkpoint %s", id_format(ID_CHECKPOINT, id, text));
         }
         read_end(s, READ_CHECKPOINT, st);
         return r;

@@ -13,25 +13,33 @@ static const char version_1[] =
         "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
         /* what changes often; job_spec has what never does. live = not ended, apart from state so that only its change touches the index */
         "CREATE TABLE job(id BLOB NOT NULL PRIMARY KEY, uid INTEGER NOT NULL, created_wall_us INTEGER NOT NULL,"
-        " state TEXT NOT NULL, result TEXT NOT NULL, cause TEXT NOT NULL, op_cause TEXT NOT NULL, op_mode INTEGER NOT NULL,"
+        " state TEXT NOT NULL, result TEXT NOT NULL, cause TEXT NOT NULL, op_cause TEXT NOT NULL, op_mode INTEGER NOT "
+        "NULL,"
         " exit_code INTEGER NOT NULL, signal INTEGER NOT NULL, flags INTEGER NOT NULL, generation INTEGER NOT NULL,"
         " tries INTEGER NOT NULL, cpu_milli INTEGER NOT NULL, gpus INTEGER NOT NULL, memory_bytes INTEGER NOT NULL,"
-        " machine BLOB, checkpoint BLOB, op_checkpoint BLOB, since_wall_us INTEGER NOT NULL, term_wall_us INTEGER NOT NULL,"
+        " machine BLOB, checkpoint BLOB, op_checkpoint BLOB, since_wall_us INTEGER NOT NULL, term_wall_us INTEGER NOT "
+        "NULL,"
         " started_wall_us INTEGER NOT NULL, ended_wall_us INTEGER NOT NULL, ran_us INTEGER NOT NULL,"
         " ran_before_us INTEGER NOT NULL, ttl_us INTEGER NOT NULL, ttl_wall_us INTEGER NOT NULL,"
-        " expire_wall_us INTEGER NOT NULL, next_try_wall_us INTEGER NOT NULL, offer TEXT NOT NULL, message TEXT NOT NULL,"
-        " image_digest TEXT NOT NULL, trouble TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL, project TEXT NOT NULL,"
+        " expire_wall_us INTEGER NOT NULL, next_try_wall_us INTEGER NOT NULL, offer TEXT NOT NULL, message TEXT NOT "
+        "NULL,"
+        " image_digest TEXT NOT NULL, trouble TEXT NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL, project TEXT NOT "
+        "NULL,"
         " live INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
         "CREATE INDEX job_live ON job(id) WHERE live=1;"
         "CREATE INDEX job_owner ON job(uid, id);"
         "CREATE INDEX job_name ON job(name, id) WHERE name<>'';"
-        "CREATE TABLE job_spec(job BLOB NOT NULL PRIMARY KEY, spec TEXT NOT NULL, settings TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+        "CREATE TABLE job_spec(job BLOB NOT NULL PRIMARY KEY, spec TEXT NOT NULL, settings TEXT NOT NULL) STRICT, "
+        "WITHOUT ROWID;"
         /* seq is the order of the writes: the wall clock may step back */
-        "CREATE TABLE history(job BLOB NOT NULL, seq INTEGER NOT NULL, at_wall_us INTEGER NOT NULL, event TEXT NOT NULL,"
+        "CREATE TABLE history(job BLOB NOT NULL, seq INTEGER NOT NULL, at_wall_us INTEGER NOT NULL, event TEXT NOT "
+        "NULL,"
         " from_state TEXT NOT NULL, to_state TEXT NOT NULL, result TEXT NOT NULL, cause TEXT NOT NULL,"
-        " generation INTEGER NOT NULL, machine BLOB, message TEXT NOT NULL, PRIMARY KEY(job, seq)) STRICT, WITHOUT ROWID;"
+        " generation INTEGER NOT NULL, machine BLOB, message TEXT NOT NULL, PRIMARY KEY(job, seq)) STRICT, WITHOUT "
+        "ROWID;"
         "CREATE TABLE machine(id BLOB NOT NULL PRIMARY KEY, state INTEGER NOT NULL, lease INTEGER NOT NULL,"
-        " market INTEGER NOT NULL, own INTEGER NOT NULL, connection TEXT NOT NULL, zone TEXT NOT NULL, type TEXT NOT NULL,"
+        " market INTEGER NOT NULL, own INTEGER NOT NULL, connection TEXT NOT NULL, zone TEXT NOT NULL, type TEXT NOT "
+        "NULL,"
         " currency TEXT NOT NULL, provider_id TEXT NOT NULL, endpoint TEXT NOT NULL, token TEXT NOT NULL,"
         " price_nano_hour INTEGER NOT NULL, created_wall_us INTEGER NOT NULL, ended_wall_us INTEGER NOT NULL,"
         " stop_sure_wall_us INTEGER NOT NULL, stop_possible_wall_us INTEGER NOT NULL,"
@@ -55,7 +63,8 @@ static const char version_1[] =
         " image_digest TEXT NOT NULL) STRICT, WITHOUT ROWID;"
         "CREATE INDEX checkpoint_job ON checkpoint(job);"
         "CREATE INDEX checkpoint_live ON checkpoint(job) WHERE dropped=0;"
-        "CREATE TABLE idempotency(uid INTEGER NOT NULL, key TEXT NOT NULL, body_digest TEXT NOT NULL, job BLOB NOT NULL,"
+        "CREATE TABLE idempotency(uid INTEGER NOT NULL, key TEXT NOT NULL, body_digest TEXT NOT NULL, job BLOB NOT "
+        "NULL,"
         " at_wall_us INTEGER NOT NULL, PRIMARY KEY(uid, key)) STRICT, WITHOUT ROWID;"
         "CREATE INDEX idempotency_job ON idempotency(job);"
         "CREATE TABLE setting(project TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
@@ -104,8 +113,8 @@ int store_sqlite_fail(sqlite3 *db, const char *doing, struct pd_error *err)
 {
         enum pd_code code = code_of(sqlite3_extended_errcode(db));
 
-        return pd_fail(err, code, "store: %s: %s (SQLite %d); %s", doing, sqlite3_errmsg(db), sqlite3_extended_errcode(db),
-                advice_of(code));
+        return pd_fail(err, code, "store: %s: %s (SQLite %d); %s", doing, sqlite3_errmsg(db),
+                sqlite3_extended_errcode(db), advice_of(code));
 }
 
 int store_exec(sqlite3 *db, const char *sql, const char *doing, struct pd_error *err)
@@ -171,7 +180,8 @@ static int backup(sqlite3 *db, const char *path, int version, struct pd_error *e
                 !str_format(temporary, sizeof temporary, "%s.new", name))
                 return pd_fail(err, PD_E_INVALID, "the state directory's path is longer than %d bytes", PATH_MAX);
         (void)unlink(temporary);
-        if (sqlite3_open_v2(temporary, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+        if (sqlite3_open_v2(temporary, &to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+                SQLITE_OK)
                 r = store_sqlite_fail(to, "creating the backup before an upgrade", err);
         else
                 r = copy_all(db, to, err);
@@ -208,7 +218,8 @@ int schema_upgrade(sqlite3 *db, const char *path, const struct schema_step *step
                 return r;
         if (version > newest)
                 return pd_fail(err, PD_E_UNSUPPORTED,
-                        "the store is of schema %d, this portald knows up to %d: start the newer portald, or put portald.db.before-v%d in its place",
+                        "the store is of schema %d, this portald knows up to %d: start the newer portald, or put "
+                        "portald.db.before-v%d in its place",
                         version, newest, newest + 1);
         for (size_t i = 0; i < n; i++) {
                 if (steps[i].to <= version)

@@ -27,49 +27,49 @@ struct job {
         uint8_t op_cause;             /* enum job_cause                                                     */
         uint8_t flags;                /* enum job_flag                                                      */
         uint32_t uid;
-        uint32_t generation;          /* of the newest placement; 0 = never placed                          */
-        uint32_t tries;               /* failed placements in a row                                         */
+        uint32_t generation; /* of the newest placement; 0 = never placed                          */
+        uint32_t tries;      /* failed placements in a row                                         */
         int32_t cpu_milli, gpus;
         uint64_t memory_bytes;
-        struct id machine;            /* null = not placed                                                  */
-        struct id checkpoint;         /* newest committed; null = none                                      */
-        struct id op_checkpoint;      /* the one being written                                              */
+        struct id machine;       /* null = not placed                                                  */
+        struct id checkpoint;    /* newest committed; null = none                                      */
+        struct id op_checkpoint; /* the one being written                                              */
         int64_t created_wall_us, since_wall_us /* of this state */, term_wall_us /* start of the term */;
-        int64_t started_wall_us;      /* of the present container; 0 = not running                          */
+        int64_t started_wall_us; /* of the present container; 0 = not running                          */
         int64_t ended_wall_us;
-        int64_t ran_us;               /* in this term, of placements that are over                          */
-        int64_t ran_before_us;        /* in earlier terms                                                   */
-        int64_t ttl_us;               /* as resolved at submit or resume; SETTING_OFF = off                 */
-        int64_t ttl_wall_us;          /* clock end of the term while suspended or queued by resume; 0 = none*/
-        int64_t expire_wall_us;       /* its checkpoint's end; 0 = none                                     */
-        int64_t next_try_wall_us;     /* queued: not before; else the next retry of a refused save          */
+        int64_t ran_us;           /* in this term, of placements that are over                          */
+        int64_t ran_before_us;    /* in earlier terms                                                   */
+        int64_t ttl_us;           /* as resolved at submit or resume; SETTING_OFF = off                 */
+        int64_t ttl_wall_us;      /* clock end of the term while suspended or queued by resume; 0 = none*/
+        int64_t expire_wall_us;   /* its checkpoint's end; 0 = none                                     */
+        int64_t next_try_wall_us; /* queued: not before; else the next retry of a refused save          */
 };
 static_assert(sizeof(struct job) <= 256, "B-10: a hot record stays small");
 
 enum op_mode { OP_NONE, OP_SUSPEND, OP_STOP_SAVE /* ttl: save, then end */, OP_STOP, OP_KEEP };
 enum job_flag {
-        JOB_FLAG_FRESH = 1,      /* no restore at the next start though a checkpoint is there                   */
-        JOB_FLAG_WARNED = 2,     /* owner was warned about the present trouble                                  */
-        JOB_FLAG_RESUMED = 4,    /* queued by resume: keeps both suspension deadlines until its container runs  */
+        JOB_FLAG_FRESH = 1,   /* no restore at the next start though a checkpoint is there                   */
+        JOB_FLAG_WARNED = 2,  /* owner was warned about the present trouble                                  */
+        JOB_FLAG_RESUMED = 4, /* queued by resume: keeps both suspension deadlines until its container runs  */
 };
 
 /* The cold part: on disk only. NULL members of an update keep what is there; strings are copied. */
 struct job_doc {
         const char *name, *user, *project;
-        const char *spec;         /* canonical JSON text                                        */
-        const char *settings;     /* JSON: {"file": {...}, "flag": {...}} frozen at submit      */
-        const char *offer;        /* CONNECTION/ZONE/TYPE[/spot] of the present or last stay    */
-        const char *message;      /* why it is in this state, for a person                      */
+        const char *spec;     /* canonical JSON text                                        */
+        const char *settings; /* JSON: {"file": {...}, "flag": {...}} frozen at submit      */
+        const char *offer;    /* CONNECTION/ZONE/TYPE[/spot] of the present or last stay    */
+        const char *message;  /* why it is in this state, for a person                      */
         const char *image_digest;
-        const char *trouble;      /* JSON {"error","values","at_wall_us"} of the last refusal; "" clears */
+        const char *trouble; /* JSON {"error","values","at_wall_us"} of the last refusal; "" clears */
 };
 
 struct machine {
         struct id id;
-        uint8_t state;            /* enum pd_machine_state */
-        uint8_t lease;            /* enum pd_lease_kind    */
-        uint8_t market;           /* enum pd_market        */
-        uint8_t own;              /* the user's own: never ended by us */
+        uint8_t state;  /* enum pd_machine_state */
+        uint8_t lease;  /* enum pd_lease_kind    */
+        uint8_t market; /* enum pd_market        */
+        uint8_t own;    /* the user's own: never ended by us */
         char connection[49], zone[49], type[65], currency[4];
         char provider_id[257], endpoint[257], token[65];
         int64_t price_nano_hour;
@@ -80,15 +80,15 @@ struct machine {
 };
 
 /* kind, text. An intent is written before its call and closed with the call's result. */
-#define INTENT_KINDS(X)                                                                                                \
-        X(LAUNCH, "launch")                                                                                            \
-        X(START, "start")                                                                                              \
-        X(SAVE, "save")                                                                                                \
-        X(STOP, "stop")                                                                                                \
-        X(RELEASE, "release")                                                                                          \
-        X(LEASE, "lease")                                                                                              \
-        X(NOTICE, "notice")                                                                                            \
-        X(DROP, "drop")                                                                                                \
+#define INTENT_KINDS(X)       \
+        X(LAUNCH, "launch")   \
+        X(START, "start")     \
+        X(SAVE, "save")       \
+        X(STOP, "stop")       \
+        X(RELEASE, "release") \
+        X(LEASE, "lease")     \
+        X(NOTICE, "notice")   \
+        X(DROP, "drop")       \
         X(FORGET, "forget")
 #define INTENT_ENUM(name_, text_) INTENT_##name_,
 enum intent_kind { INTENT_KINDS(INTENT_ENUM) INTENT_N };
@@ -97,17 +97,17 @@ const char *intent_kind_name(enum intent_kind k);
 
 struct intent {
         struct id id;
-        uint8_t kind;         /* enum intent_kind */
+        uint8_t kind; /* enum intent_kind */
         uint32_t generation;
         struct id job, machine; /* null where none */
         int64_t opened_wall_us;
-        const char *body;     /* JSON of the call; borrowed */
+        const char *body; /* JSON of the call; borrowed */
 };
 
 struct checkpoint {
         struct id id, job;
         uint32_t generation;
-        uint8_t dropped;      /* its objects are gone, or are being removed */
+        uint8_t dropped; /* its objects are gone, or are being removed */
         uint64_t bytes;
         int64_t wall_us, freeze_us, took_us;
         char capture[33], vault[49];
@@ -125,25 +125,28 @@ void txn_job(struct txn *t, const struct job *before, const struct job *after, e
 void txn_job_remove(struct txn *t, struct id job); /* pruned: all its rows */
 void txn_machine(struct txn *t, const struct machine *m);
 void txn_intent_open(struct txn *t, const struct intent *i);
-void txn_intent_close(struct txn *t, struct id id, const char *outcome /* "ok", "CAPACITY: ..." */, int64_t now_wall_us);
+void txn_intent_close(
+        struct txn *t, struct id id, const char *outcome /* "ok", "CAPACITY: ..." */, int64_t now_wall_us);
 void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_us, const char *policy, const char *act,
         const char *why, const json_t *evidence, const char *user /* NULL = portald */);
 /* Inaction: one row per stretch; (job, policy, first) is its key, last and count are replaced. */
 void txn_interval(struct txn *t, struct id job, const char *policy, const char *why, int64_t first_wall_us,
         int64_t last_wall_us, int64_t count, const char *best_margin);
 void txn_checkpoint(struct txn *t, const struct checkpoint *c);
-void txn_idempotency(struct txn *t, uint32_t uid, const char *key, const char *body_digest, struct id job, int64_t now_wall_us);
-void txn_setting(struct txn *t, const char *project /* "" = everyone */, const char *key, const char *value /* NULL = unset */);
+void txn_idempotency(
+        struct txn *t, uint32_t uid, const char *key, const char *body_digest, struct id job, int64_t now_wall_us);
+void txn_setting(
+        struct txn *t, const char *project /* "" = everyone */, const char *key, const char *value /* NULL = unset */);
 void txn_meta(struct txn *t, const char *key, const char *value);
 bool txn_is_empty(const struct txn *t);
 
 /* --- the store --- */
 struct store;
 struct store_options {
-        const char *dir;            /* state directory: portald.db, backups, ballast        */
-        const char *installation;   /* text of the id file beside the config; NULL = absent */
-        bool new_installation;      /* allow an empty directory                             */
-        uint64_t ballast_bytes;     /* kept free for a full disk; 0 = none                  */
+        const char *dir;          /* state directory: portald.db, backups, ballast        */
+        const char *installation; /* text of the id file beside the config; NULL = absent */
+        bool new_installation;    /* allow an empty directory                             */
+        uint64_t ballast_bytes;   /* kept free for a full disk; 0 = none                  */
 };
 /* Opens, upgrades (after a backup beside it), refuses a newer schema, an empty directory without new_installation, and a database of
  * another installation id, each with a sentence that says what to do. The writer thread runs on success. */
@@ -162,34 +165,42 @@ bool store_is_low(struct store *s);
 
 /* --- reads --- */
 /* At start: every job that is not ended (and ended ones whose checkpoint lives), machines not gone, open intents. Negative from a callback stops. */
-int store_load(struct store *s, int (*job)(void *arg, const struct job *j), int (*machine)(void *arg, const struct machine *m),
-        int (*intent)(void *arg, const struct intent *i), void *arg, struct pd_error *err);
+int store_load(struct store *s, int (*job)(void *arg, const struct job *j),
+        int (*machine)(void *arg, const struct machine *m), int (*intent)(void *arg, const struct intent *i), void *arg,
+        struct pd_error *err);
 int store_get_job(struct store *s, struct id id, struct job *ret, struct pd_error *err); /* -PD_E_NOT_FOUND */
 /* The doc's strings as a JSON object {"name","user","project","spec"(object),"settings"(object),"offer","message","image_digest","trouble"}. */
 int store_get_doc(struct store *s, struct id id, json_t **ret, struct pd_error *err);
 /* Jobs, newest first, with their docs. before: jobs created before this id (null = from the newest). */
 struct store_filter {
         struct id before;
-        uint32_t uid;      /* with only_uid */
+        uint32_t uid; /* with only_uid */
         bool only_uid, ended_too;
-        const char *name;  /* exact; NULL = any */
-        size_t limit;      /* at most 1000 */
+        const char *name; /* exact; NULL = any */
+        size_t limit;     /* at most 1000 */
 };
-int store_scan_jobs(struct store *s, const struct store_filter *f, int (*each)(void *arg, const struct job *j, const json_t *doc),
-        void *arg, struct pd_error *err);
+int store_scan_jobs(struct store *s, const struct store_filter *f,
+        int (*each)(void *arg, const struct job *j, const json_t *doc), void *arg, struct pd_error *err);
 /* Jobs that ended before then, oldest first: what is pruned. */
-int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit, int (*each)(void *arg, const struct job *j), void *arg,
-        struct pd_error *err);
+int store_scan_old(struct store *s, int64_t ended_before_wall_us, size_t limit,
+        int (*each)(void *arg, const struct job *j), void *arg, struct pd_error *err);
 /* A unique id from what a person typed: a whole id, a name (the newest job of that user with it, live ones first), or a unique prefix of an id.
  * -PD_E_NOT_FOUND, -PD_E_CONFLICT (several: the sentence lists them), -PD_E_PERM (the whole id of another user's job). */
-int store_find_job(struct store *s, uint32_t uid, bool any_user, const char *text, struct id *ret, struct pd_error *err);
+int store_find_job(
+        struct store *s, uint32_t uid, bool any_user, const char *text, struct id *ret, struct pd_error *err);
 /* Arrays of objects, oldest first. */
-int store_history(struct store *s, struct id job, json_t **ret, struct pd_error *err);   /* {"at_wall_us","event","from","to","result","cause","generation","machine","message"} */
-int store_decisions(struct store *s, struct id job, int64_t until_wall_us, json_t **ret, struct pd_error *err); /* {"id","at_wall_us","policy","act","why","evidence","user"} and intervals {"policy","why","first_wall_us","last_wall_us","count","best_margin"} */
-int store_checkpoints(struct store *s, struct id job, int (*each)(void *arg, const struct checkpoint *c), void *arg, struct pd_error *err);
+int store_history(struct store *s, struct id job, json_t **ret,
+        struct pd_error
+                *err); /* {"at_wall_us","event","from","to","result","cause","generation","machine","message"} */
+int store_decisions(struct store *s, struct id job, int64_t until_wall_us, json_t **ret,
+        struct pd_error *
+                err); /* {"id","at_wall_us","policy","act","why","evidence","user"} and intervals {"policy","why","first_wall_us","last_wall_us","count","best_margin"} */
+int store_checkpoints(struct store *s, struct id job, int (*each)(void *arg, const struct checkpoint *c), void *arg,
+        struct pd_error *err);
 int store_get_checkpoint(struct store *s, struct id id, struct checkpoint *ret, struct pd_error *err);
 /* Idempotency (law 16): *ret_job null = key not used. -PD_E_CONFLICT: used with another body. */
-int store_find_key(struct store *s, uint32_t uid, const char *key, const char *body_digest, struct id *ret_job, struct pd_error *err);
+int store_find_key(struct store *s, uint32_t uid, const char *key, const char *body_digest, struct id *ret_job,
+        struct pd_error *err);
 int store_settings(struct store *s, const char *project, json_t **ret, struct pd_error *err);
 int store_get_meta(struct store *s, const char *key, char **ret /* NULL = none */, struct pd_error *err);
 

@@ -143,8 +143,8 @@ static void refuse(struct txn *t, const struct job *j, const char *why)
 }
 
 /* What spec/life.h and the laws allow; NULL = fine. A change without an edge keeps state and result. */
-static const char *job_fault(
-        const struct job *before, const struct job *after, enum job_event event, const struct job_doc *doc, struct pd_error *err)
+static const char *job_fault(const struct job *before, const struct job *after, enum job_event event,
+        const struct job_doc *doc, struct pd_error *err)
 {
         if (id_is_null(after->id) || (before && !id_equal(before->id, after->id)))
                 return "the change is of another job";
@@ -155,7 +155,9 @@ static const char *job_fault(
         if (!before && (!doc || !doc->user || !doc->spec || !doc->settings))
                 return "a new job needs user, spec and settings";
         if (event == EVENT_N && before)
-                return before->state == after->state && before->result == after->result ? NULL : "its state changes without an event";
+                return before->state == after->state && before->result == after->result
+                               ? NULL
+                               : "its state changes without an event";
         if (life_find(before ? (enum job_state)before->state : JOB_STATE_N, event, (enum job_state)after->state,
                     (enum job_result)after->result, (enum job_cause)after->cause, err))
                 return NULL;
@@ -182,8 +184,8 @@ static void put_job_names(struct txn *t, const struct job_doc *d, const char *ab
         put_text(t, str_or(d->project, absent));
 }
 
-static void put_history(struct txn *t, const struct job *before, const struct job *after, enum job_event event, int64_t now_wall_us,
-        const char *message)
+static void put_history(struct txn *t, const struct job *before, const struct job *after, enum job_event event,
+        int64_t now_wall_us, const char *message)
 {
         put_op(t, STMT_HISTORY);
         put_id(t, after->id);
@@ -212,7 +214,8 @@ static void put_job_insert(struct txn *t, const struct job *j, const struct job_
         put_text(t, doc->settings);
 }
 
-static void put_job_row(struct txn *t, const struct job *before, const struct job *j, const struct job_doc *doc, const char *message)
+static void put_job_row(
+        struct txn *t, const struct job *before, const struct job *j, const struct job_doc *doc, const char *message)
 {
         put_op(t, STMT_JOB_UPDATE);
         put_job_texts(t, doc, message, NULL);
@@ -222,8 +225,8 @@ static void put_job_row(struct txn *t, const struct job *before, const struct jo
         put_int(t, j->generation);
 }
 
-static void put_job_update(
-        struct txn *t, const struct job *before, const struct job *after, const struct job_doc *given, const char *message)
+static void put_job_update(struct txn *t, const struct job *before, const struct job *after,
+        const struct job_doc *given, const char *message)
 {
         static const struct job_doc nothing = { 0 };
         const struct job_doc *doc = given ? given : &nothing;
@@ -247,8 +250,8 @@ static void put_job_update(
         }
 }
 
-void txn_job(struct txn *t, const struct job *before, const struct job *after, enum job_event event, const struct job_doc *doc,
-        int64_t now_wall_us, const char *message)
+void txn_job(struct txn *t, const struct job *before, const struct job *after, enum job_event event,
+        const struct job_doc *doc, int64_t now_wall_us, const char *message)
 {
         struct pd_error err = { 0 };
         const char *fault;
@@ -329,8 +332,8 @@ void txn_intent_close(struct txn *t, struct id id, const char *outcome, int64_t 
         put_int(t, now_wall_us - INTENT_KEEP_US);
 }
 
-void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_us, const char *policy, const char *act, const char *why,
-        const json_t *evidence, const char *user)
+void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_us, const char *policy, const char *act,
+        const char *why, const json_t *evidence, const char *user)
 {
         pd_cleanup(freep) char *text = NULL;
 
@@ -350,8 +353,8 @@ void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_u
         put_text(t, str_or(user, ""));
 }
 
-void txn_interval(struct txn *t, struct id job, const char *policy, const char *why, int64_t first_wall_us, int64_t last_wall_us,
-        int64_t count, const char *best_margin)
+void txn_interval(struct txn *t, struct id job, const char *policy, const char *why, int64_t first_wall_us,
+        int64_t last_wall_us, int64_t count, const char *best_margin)
 {
         if (!t)
                 return;

@@ -18,11 +18,11 @@ struct value {
 struct txn {
         uint8_t *at; /* [u8 stmt][u8 values] then each value [u8 tag][payload] */
         size_t n, room;
-        size_t op;   /* offset of the operation being written */
+        size_t op; /* offset of the operation being written */
         bool no_memory, failed /* not on disk: the store's failure tells why */;
         struct pd_error *fault; /* the first operation that was refused, NULL = none */
         uint32_t key_uid;
-        char *key;   /* idempotency key in it, NULL = none */
+        char *key;                   /* idempotency key in it, NULL = none */
         struct txn *next, *next_key; /* queue; keys in flight */
         store_done_fn done;
         void *arg;

@@ -48,7 +48,9 @@ static int write_op(struct store *s, const struct txn *t, size_t *at, enum stmt 
         (void)sqlite3_reset(st);
         if (store_statements[stmt].one_row && sqlite3_changes(s->writer) != 1)
                 return pd_fail(err, PD_E_INTERNAL,
-                        "store: a change did not find the one row that it was made for (statement %d): the engine's picture is not the store's", (int)stmt);
+                        "store: a change did not find the one row that it was made for (statement %d): the engine's "
+                        "picture is not the store's",
+                        (int)stmt);
         return 0;
 }
 
@@ -129,10 +131,12 @@ static int on_commit_to_log(void *arg, sqlite3 *db, const char *name, int pages)
         return SQLITE_OK;
 }
 
-/* Copies the log back, so that it starts again at its beginning. A reader at work or a full disk puts it off: the data is safe in the log. */
+/* Copies the log back, so that it starts again at its beginning. A reader at work or a full disk puts it off (the data is safe in the log), but not
+ * for ever: a log that is too long waits for the readers, which are short. */
 static int copy_back(struct store *s, struct pd_error *err)
 {
-        int r = sqlite3_wal_checkpoint_v2(s->writer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+        int mode = s->log_pages >= STORE_LOG_MAX ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
+        int r = sqlite3_wal_checkpoint_v2(s->writer, NULL, mode, NULL, NULL);
 
         s->log_pages = 0; /* until the next commit says how long it is */
         if (r == SQLITE_OK || (r & 0xff) == SQLITE_BUSY || (r & 0xff) == SQLITE_FULL)
@@ -214,7 +218,8 @@ static void *writer_main(void *arg)
                 if (broken)
                         continue;
                 ballast_back(s);
-                if ((s->log_pages >= STORE_LOG_MAX || (s->log_pages >= STORE_LOG_IDLE && queue_is_empty(s))) && copy_back(s, &err) < 0)
+                if ((s->log_pages >= STORE_LOG_MAX || (s->log_pages >= STORE_LOG_IDLE && queue_is_empty(s))) &&
+                        copy_back(s, &err) < 0)
                         break_store(s, &err);
         }
         return NULL;
@@ -338,11 +343,14 @@ static int check_key(struct store *s, const struct txn *t, struct pd_error *err)
                 return 0;
         for (const struct txn *k = s->keys; k; k = k->next_key)
                 if (k->key_uid == t->key_uid && streq(k->key, t->key))
-                        return pd_fail(err, PD_E_BUSY, "a request with the Idempotency-Key \"%s\" is being written: ask again", t->key);
+                        return pd_fail(err, PD_E_BUSY,
+                                "a request with the Idempotency-Key \"%s\" is being written: ask again", t->key);
         r = store_find_key(s, t->key_uid, t->key, NULL, &job, err);
         if (r < 0)
                 return r;
-        return id_is_null(job) ? 0 : pd_fail(err, PD_E_CONFLICT, "the Idempotency-Key \"%s\" was used already: ask again", t->key);
+        return id_is_null(job)
+                       ? 0
+                       : pd_fail(err, PD_E_CONFLICT, "the Idempotency-Key \"%s\" was used already: ask again", t->key);
 }
 
 static int check(struct store *s, const struct txn *t, struct pd_error *err)
@@ -355,7 +363,8 @@ static int check(struct store *s, const struct txn *t, struct pd_error *err)
                 return -(int)t->fault->code;
         }
         if (s->queued >= STORE_QUEUE_MAX || s->queued_bytes + t->n > STORE_QUEUE_BYTES)
-                return pd_fail(err, PD_E_FULL, "%zu changes wait for the disk, which is the limit: try again", s->queued);
+                return pd_fail(
+                        err, PD_E_FULL, "%zu changes wait for the disk, which is the limit: try again", s->queued);
         return check_key(s, t, err);
 }
 

@@ -82,7 +82,8 @@ static long long sync_p50_us(const char *path, size_t bytes, int append, long lo
                 int64_t at = now_ns();
 
                 memset(page, i, bytes);
-                if (pwrite(fd, page, bytes, append ? (off_t)((size_t)(i + 1) * bytes) : 0) != (ssize_t)bytes || fdatasync(fd) < 0)
+                if (pwrite(fd, page, bytes, append ? (off_t)((size_t)(i + 1) * bytes) : 0) != (ssize_t)bytes ||
+                        fdatasync(fd) < 0)
                         die(path);
                 took[i] = now_ns() - at;
         }
@@ -122,12 +123,14 @@ int main(int argc, char **argv)
         (void)snprintf(path, sizeof path, "%s/floor", argv[1]);
         over = sync_p50_us(path, PAGE, 0, &over99);
         append = sync_p50_us(path, PAGE, 1, &append99);
-        printf("{\"fdatasync_overwrite_p50_us\":%lld,\"fdatasync_overwrite_p99_us\":%lld,\"fdatasync_append_p50_us\":%lld,"
+        printf("{\"fdatasync_overwrite_p50_us\":%lld,\"fdatasync_overwrite_p99_us\":%lld,\"fdatasync_append_p50_us\":%"
+               "lld,"
                "\"fdatasync_append_p99_us\":%lld",
                 over, over99, append, append99);
         if (argc == 2) {
                 memory(&copy, &read_);
-                printf(",\"memcpy_mb_s\":%lld,\"memory_read_mb_s\":%lld,\"write_sync_mb_s\":%lld", copy, read_, write_sync(path));
+                printf(",\"memcpy_mb_s\":%lld,\"memory_read_mb_s\":%lld,\"write_sync_mb_s\":%lld", copy, read_,
+                        write_sync(path));
         }
         printf("}\n");
         return 0;

@@ -92,7 +92,9 @@ static size_t expand(char *to, size_t room, const char *from, long number)
 static void dial(struct connection *c, int epoll)
 {
         struct sockaddr_un local = { .sun_family = AF_UNIX };
-        struct sockaddr_in tcp = { .sin_family = AF_INET, .sin_port = htons((uint16_t)plan.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        struct sockaddr_in tcp = {
+                .sin_family = AF_INET, .sin_port = htons((uint16_t)plan.port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)
+        };
         struct epoll_event e = { .events = EPOLLIN, .data.ptr = c };
         int one = 1;
 
@@ -136,7 +138,8 @@ static void ask(struct connection *c)
         (void)expand(path, sizeof path, plan.path, plan.first + c->number);
         if (plan.body)
                 body_n = expand(body, sizeof body, plan.body, plan.first + c->number);
-        c->out_n = (size_t)snprintf(c->out, IN_MAX, "%s %s HTTP/1.1\r\nHost: bench\r\nConnection: keep-alive\r\n%s", plan.method, path, plan.headers);
+        c->out_n = (size_t)snprintf(c->out, IN_MAX, "%s %s HTTP/1.1\r\nHost: bench\r\nConnection: keep-alive\r\n%s",
+                plan.method, path, plan.headers);
         if (plan.body)
                 c->out_n += (size_t)snprintf(c->out + c->out_n, IN_MAX - c->out_n,
                         "Content-Type: application/json\r\nContent-Length: %zu\r\n", body_n);
@@ -154,7 +157,8 @@ static void answered(struct connection *c, int status, const char *body, size_t 
         if (status > 0 && status < 600)
                 statuses[status]++;
         if ((status < 200 || status > 299) && bad++ == 0)
-                (void)snprintf(first_bad, sizeof first_bad, "%d %.*s", status, (int)(body_n < 500 ? body_n : 500), body);
+                (void)snprintf(
+                        first_bad, sizeof first_bad, "%d %.*s", status, (int)(body_n < 500 ? body_n : 500), body);
         c->busy = false;
         done++;
 }
@@ -224,9 +228,11 @@ static void report(int64_t ns)
         long n = plan.requests;
 
         qsort(took_ns, (size_t)n, sizeof *took_ns, by_value);
-        printf("{\"requests\":%ld,\"bad\":%ld,\"us\":%lld,\"per_s\":%lld,\"p50_us\":%lld,\"p99_us\":%lld,\"max_us\":%lld,\"statuses\":{", n, bad,
-                (long long)(ns / 1000), (long long)(n * (__int128)1000000000 / (ns ? ns : 1)), (long long)(took_ns[n / 2] / 1000),
-                (long long)(took_ns[n * 99 / 100] / 1000), (long long)(took_ns[n - 1] / 1000));
+        printf("{\"requests\":%ld,\"bad\":%ld,\"us\":%lld,\"per_s\":%lld,\"p50_us\":%lld,\"p99_us\":%lld,\"max_us\":%"
+               "lld,\"statuses\":{",
+                n, bad, (long long)(ns / 1000), (long long)(n * (__int128)1000000000 / (ns ? ns : 1)),
+                (long long)(took_ns[n / 2] / 1000), (long long)(took_ns[n * 99 / 100] / 1000),
+                (long long)(took_ns[n - 1] / 1000));
         for (int i = 0, first = 1; i < 600; i++)
                 if (statuses[i]) {
                         printf("%s\"%d\":%ld", first ? "" : ",", i, statuses[i]);
@@ -270,28 +276,49 @@ static void run(int epoll)
 
 static void parse(int argc, char **argv)
 {
-        static const struct option options[] = { { "unix", 1, NULL, 'u' }, { "tcp", 1, NULL, 't' }, { "connections", 1, NULL, 'c' },
-                { "requests", 1, NULL, 'n' }, { "warmup", 1, NULL, 'w' }, { "method", 1, NULL, 'm' }, { "path", 1, NULL, 'p' },
-                { "body", 1, NULL, 'b' }, { "header", 1, NULL, 'h' }, { "first", 1, NULL, 'f' }, { 0 } };
+        static const struct option options[] = { { "unix", 1, NULL, 'u' }, { "tcp", 1, NULL, 't' },
+                { "connections", 1, NULL, 'c' }, { "requests", 1, NULL, 'n' }, { "warmup", 1, NULL, 'w' },
+                { "method", 1, NULL, 'm' }, { "path", 1, NULL, 'p' }, { "body", 1, NULL, 'b' },
+                { "header", 1, NULL, 'h' }, { "first", 1, NULL, 'f' }, { 0 } };
         size_t used = 0;
 
         for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
                 switch (o) {
-                case 'u': plan.unix_path = optarg; break;
-                case 't': plan.port = atoi(optarg); break;
-                case 'c': plan.connections = atoi(optarg); break;
-                case 'n': plan.requests = atol(optarg); break;
-                case 'w': plan.warmup = atol(optarg); break;
-                case 'm': plan.method = optarg; break;
-                case 'p': plan.path = optarg; break;
-                case 'b': plan.body = read_file(optarg); break;
-                case 'f': plan.first = atol(optarg); break;
+                case 'u':
+                        plan.unix_path = optarg;
+                        break;
+                case 't':
+                        plan.port = atoi(optarg);
+                        break;
+                case 'c':
+                        plan.connections = atoi(optarg);
+                        break;
+                case 'n':
+                        plan.requests = atol(optarg);
+                        break;
+                case 'w':
+                        plan.warmup = atol(optarg);
+                        break;
+                case 'm':
+                        plan.method = optarg;
+                        break;
+                case 'p':
+                        plan.path = optarg;
+                        break;
+                case 'b':
+                        plan.body = read_file(optarg);
+                        break;
+                case 'f':
+                        plan.first = atol(optarg);
+                        break;
                 case 'h':
                         used += (size_t)snprintf(plan.headers + used, sizeof plan.headers - used, "%s\r\n", optarg);
                         break;
-                default: exit(2);
+                default:
+                        exit(2);
                 }
-        if (used >= sizeof plan.headers || plan.requests < 1 || plan.connections < 1 || plan.connections > CONNECTIONS_MAX || (!plan.unix_path && !plan.port))
+        if (used >= sizeof plan.headers || plan.requests < 1 || plan.connections < 1 ||
+                plan.connections > CONNECTIONS_MAX || (!plan.unix_path && !plan.port))
                 exit(2);
 }
 

@@ -10,7 +10,8 @@
 #include "store/schema.h"
 #include "store/store.h"
 
-static const char spec[] = "{\"command\":[\"true\"],\"cpus\":\"1\",\"image\":\"oci:/srv/images/debian\",\"memory\":\"1GiB\",\"name\":\"bench\"}";
+static const char spec[] = "{\"command\":[\"true\"],\"cpus\":\"1\",\"image\":\"oci:/srv/images/"
+                           "debian\",\"memory\":\"1GiB\",\"name\":\"bench\"}";
 static const char settings[] = "{\"file\":{},\"flag\":{}}";
 
 static long total, sent, done;
@@ -47,8 +48,9 @@ static struct id id_of(long n, uint8_t kind)
 static void report(int64_t ns)
 {
         qsort(began_ns, (size_t)total, sizeof *began_ns, by_value);
-        printf("{\"submits\":%ld,\"us\":%lld,\"per_s\":%lld,\"p50_us\":%lld,\"p99_us\":%lld}\n", total, (long long)(ns / 1000),
-                (long long)((__int128)total * 1000000000 / ns), (long long)(began_ns[total / 2] / 1000), (long long)(began_ns[total * 99 / 100] / 1000));
+        printf("{\"submits\":%ld,\"us\":%lld,\"per_s\":%lld,\"p50_us\":%lld,\"p99_us\":%lld}\n", total,
+                (long long)(ns / 1000), (long long)((__int128)total * 1000000000 / ns),
+                (long long)(began_ns[total / 2] / 1000), (long long)(began_ns[total * 99 / 100] / 1000));
 }
 
 /* --- through the store --- */
@@ -80,11 +82,23 @@ static void submit(void)
         sent++;
         began_ns[n] = now_ns();
         t = txn_new();
-        j = (struct job){ .id = id_of(n, 1), .state = JOB_QUEUED, .uid = 1000, .cpu_milli = 1000, .memory_bytes = UINT64_C(1) << 30, .created_wall_us = n + 1,
-                .since_wall_us = n + 1, .term_wall_us = n + 1, .ttl_us = 72 * USEC_PER_HOUR };
+        j = (struct job){ .id = id_of(n, 1),
+                .state = JOB_QUEUED,
+                .uid = 1000,
+                .cpu_milli = 1000,
+                .memory_bytes = UINT64_C(1) << 30,
+                .created_wall_us = n + 1,
+                .since_wall_us = n + 1,
+                .term_wall_us = n + 1,
+                .ttl_us = 72 * USEC_PER_HOUR };
         txn_job(t, NULL, &j, EVENT_SUBMIT,
-                &(struct job_doc){ .name = "bench", .user = "ada", .project = "ada", .spec = spec, .settings = settings, .message = "waits for a place" }, n + 1,
-                "submitted");
+                &(struct job_doc){ .name = "bench",
+                        .user = "ada",
+                        .project = "ada",
+                        .spec = spec,
+                        .settings = settings,
+                        .message = "waits for a place" },
+                n + 1, "submitted");
         txn_decision(t, id_of(n, 2), j.id, n + 1, "user", "submit", "asked for", NULL, "ada");
         if (store_apply(store, t, on_done, (void *)(intptr_t)n, &err) < 0)
                 die(err.text);
@@ -96,7 +110,8 @@ static void through_store(const char *dir, long flight)
         sd_event *loop = NULL;
         int64_t at;
 
-        if (sd_event_new(&loop) < 0 || store_open(&store, loop, &(struct store_options){ .dir = dir, .new_installation = true }, &err) < 0)
+        if (sd_event_new(&loop) < 0 ||
+                store_open(&store, loop, &(struct store_options){ .dir = dir, .new_installation = true }, &err) < 0)
                 die(err.text);
         at = now_ns();
         for (long i = 0; i < flight; i++)
@@ -113,14 +128,22 @@ static void through_store(const char *dir, long flight)
 
 enum { BEGIN, COMMIT, JOB, SPEC, HISTORY, DECISION, N };
 static const char *const sql[N] = { "BEGIN IMMEDIATE", "COMMIT",
-        "INSERT INTO job(id,state,result,cause,op_cause,op_mode,exit_code,signal,flags,uid,generation,tries,cpu_milli,gpus,memory_bytes,created_wall_us,"
-        "since_wall_us,term_wall_us,started_wall_us,ended_wall_us,ran_us,ran_before_us,ttl_us,ttl_wall_us,expire_wall_us,next_try_wall_us,name,user,project,"
-        "offer,message,image_digest,trouble,live)VALUES(?1,'queued','','','',0,0,0,0,1000,0,0,1000,0,1073741824,?2,?2,?2,0,0,0,0,259200000000,0,0,0,'bench','ada',"
+        "INSERT INTO "
+        "job(id,state,result,cause,op_cause,op_mode,exit_code,signal,flags,uid,generation,tries,cpu_milli,gpus,memory_"
+        "bytes,created_wall_us,"
+        "since_wall_us,term_wall_us,started_wall_us,ended_wall_us,ran_us,ran_before_us,ttl_us,ttl_wall_us,expire_wall_"
+        "us,next_try_wall_us,name,user,project,"
+        "offer,message,image_digest,trouble,live)VALUES(?1,'queued','','','',0,0,0,0,1000,0,0,1000,0,1073741824,?2,?2,?"
+        "2,0,0,0,0,259200000000,0,0,0,'bench','ada',"
         "'ada','','waits for a place','','',1)",
         "INSERT INTO job_spec(job,spec,settings)VALUES(?1,?2,?3)",
-        "INSERT INTO history(job,seq,at_wall_us,event,from_state,to_state,result,cause,generation,machine,message)VALUES(?1,1,?2,'submit','','queued','','',0,NULL,"
+        "INSERT INTO "
+        "history(job,seq,at_wall_us,event,from_state,to_state,result,cause,generation,machine,message)VALUES(?1,1,?2,'"
+        "submit','','queued','','',0,NULL,"
         "'submitted')",
-        "INSERT INTO decision(id,job,seq,at_wall_us,policy,act,why,evidence,user)VALUES(?3,?1,1,?2,'user','submit','asked for','null','ada')" };
+        "INSERT INTO "
+        "decision(id,job,seq,at_wall_us,policy,act,why,evidence,user)VALUES(?3,?1,1,?2,'user','submit','asked "
+        "for','null','ada')" };
 static sqlite3_stmt *st[N];
 
 static void step(int which)
@@ -152,7 +175,9 @@ static void straight(const char *path, long batch)
         sqlite3 *db = NULL;
         int64_t at, now;
 
-        if (sqlite3_open(path, &db) != SQLITE_OK || store_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4000", "open", &err) < 0 ||
+        if (sqlite3_open(path, &db) != SQLITE_OK ||
+                store_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4000", "open",
+                        &err) < 0 ||
                 schema_upgrade(db, path, schema_steps, schema_steps_n, &err) < 0)
                 die(err.text);
         for (int i = 0; i < N; i++)

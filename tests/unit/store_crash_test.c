@@ -143,7 +143,8 @@ static void test_kill(void)
 
                 place_make(&p);
                 last = kill_after(p.dir, round, until);
-                if (!tap_ok(place_open(&p, NULL, true) == 0, "law 3 killed after %u acknowledged changes: it opens again", last)) {
+                if (!tap_ok(place_open(&p, NULL, true) == 0,
+                            "law 3 killed after %u acknowledged changes: it opens again", last)) {
                         tap_note("%s", p.err.text);
                         place_end(&p);
                         continue;
@@ -151,10 +152,12 @@ static void test_kill(void)
                 (void)store_get_meta(p.store, "applies", &text, &p.err);
                 there = text ? (uint32_t)strtoul(text, NULL, 10) : 0;
                 free(text);
-                tap_ok(there >= last, "law 3 everything acknowledged is there (%u acknowledged, %u on disk)", last, there);
+                tap_ok(there >= last, "law 3 everything acknowledged is there (%u acknowledged, %u on disk)", last,
+                        there);
                 model_to(&m, round, there);
                 tap_ok(equals_model(&p, &m), "law 4 and what is there is exactly the first %u changes, whole", there);
-                tap_int(place_count(&p, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check<>'ok'"), 0, "and the file is sound");
+                tap_int(place_count(&p, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check<>'ok'"), 0,
+                        "and the file is sound");
                 place_end(&p);
         }
 }
@@ -242,7 +245,9 @@ static int child_tmpfs(struct place *p)
         if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
                 mount("none", p->dir, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,mode=0700") < 0)
                 return 99;
-        if (store_open(&p->store, p->loop, &(struct store_options){ .dir = p->dir, .new_installation = true, .ballast_bytes = 1 << 20 }, &p->err) < 0)
+        if (store_open(&p->store, p->loop,
+                    &(struct store_options){ .dir = p->dir, .new_installation = true, .ballast_bytes = 1 << 20 },
+                    &p->err) < 0)
                 return 11;
         fill(p, &f);
         return check_full(p, &f, PD_E_FULL, true);
@@ -273,7 +278,9 @@ static void test_full(int (*child)(struct place *p), const char *name)
 int main(void)
 {
         test_kill();
-        test_full(child_limit, "a write that fails: its change comes back with the reason, later ones are refused with it, what was acknowledged is there");
-        test_full(child_tmpfs, "a full disk: the ballast is spent first and new work is told so, then as above; with room again all that was acknowledged is there");
+        test_full(child_limit, "a write that fails: its change comes back with the reason, later ones are refused with "
+                               "it, what was acknowledged is there");
+        test_full(child_tmpfs, "a full disk: the ballast is spent first and new work is told so, then as above; with "
+                               "room again all that was acknowledged is there");
         return tap_done();
 }

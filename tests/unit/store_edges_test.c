@@ -8,7 +8,8 @@ static bool edge_listed(int from, int event, int to, int result, int cause)
 {
         struct pd_error err;
 
-        return life_find((enum job_state)from, (enum job_event)event, (enum job_state)to, (enum job_result)result, (enum job_cause)cause, &err);
+        return life_find((enum job_state)from, (enum job_event)event, (enum job_state)to, (enum job_result)result,
+                (enum job_cause)cause, &err);
 }
 
 static int try_edge(int from, int event, int to, int result, int cause)
@@ -48,10 +49,12 @@ static void test_every_edge(void)
                                                 wrong += r != 0 && r != -PD_E_INTERNAL;
                                         }
         tap_note("%lld edges listed, %lld refused", listed, refused);
-        tap_ok(wrong == 0 && listed > 0 && listed + refused == (long long)(JOB_STATE_N + 1) * EVENT_N * JOB_STATE_N * RESULT_N * CAUSE_N,
+        tap_ok(wrong == 0 && listed > 0 &&
+                        listed + refused == (long long)(JOB_STATE_N + 1) * EVENT_N * JOB_STATE_N * RESULT_N * CAUSE_N,
                 "law 20 every edge that the table does not have is refused");
         tap_int((long long)store_queued(p.store), 0, "law 20 and not even queued");
-        tap_int(place_count(&p, "SELECT count(*) FROM meta WHERE key='touched'"), 0, "law 20 nothing of such a transaction is written");
+        tap_int(place_count(&p, "SELECT count(*) FROM meta WHERE key='touched'"), 0,
+                "law 20 nothing of such a transaction is written");
         tap_int(place_count(&p, "SELECT count(*) FROM history"), 0, "law 20 no history either");
 }
 
@@ -60,13 +63,34 @@ struct change {
         void (*make)(struct job *before, struct job *after);
         const char *says;
 };
-static void back(struct job *b, struct job *a) { b->generation = 2, a->generation = 1; }
-static void owner(struct job *b, struct job *a) { a->uid = b->uid + 1; }
-static void birth(struct job *b, struct job *a) { a->created_wall_us = b->created_wall_us + 1; }
-static void other(struct job *b, struct job *a) { (void)b, a->id = id_of(2); }
-static void state(struct job *b, struct job *a) { (void)b, a->state = JOB_RUNNING; }
-static void result(struct job *b, struct job *a) { (void)b, a->result = RESULT_FAILED; }
-static void null(struct job *b, struct job *a) { b->id = a->id = (struct id){ { 0 } }; }
+static void back(struct job *b, struct job *a)
+{
+        b->generation = 2, a->generation = 1;
+}
+static void owner(struct job *b, struct job *a)
+{
+        a->uid = b->uid + 1;
+}
+static void birth(struct job *b, struct job *a)
+{
+        a->created_wall_us = b->created_wall_us + 1;
+}
+static void other(struct job *b, struct job *a)
+{
+        (void)b, a->id = id_of(2);
+}
+static void state(struct job *b, struct job *a)
+{
+        (void)b, a->state = JOB_RUNNING;
+}
+static void result(struct job *b, struct job *a)
+{
+        (void)b, a->result = RESULT_FAILED;
+}
+static void null(struct job *b, struct job *a)
+{
+        b->id = a->id = (struct id){ { 0 } };
+}
 
 static void test_rows(void)
 {
@@ -86,8 +110,9 @@ static void test_rows(void)
 
                 rows[i].make(&before, &after);
                 txn_job(t, &before, &after, EVENT_N, NULL, T0, NULL);
-                tap_ok(place_apply(&p, t) == -PD_E_INTERNAL && strstr(p.err.text, rows[i].says) && strstr(p.err.text, "job_"), "%s is refused: %s",
-                        rows[i].name, p.err.text);
+                tap_ok(place_apply(&p, t) == -PD_E_INTERNAL && strstr(p.err.text, rows[i].says) &&
+                                strstr(p.err.text, "job_"),
+                        "%s is refused: %s", rows[i].name, p.err.text);
         }
         {
                 struct job j = job_of(1);
@@ -143,8 +168,48 @@ static void test_bound(void)
         tap_ok(r == -PD_E_FULL && n == 16384, "law 21 the queue has a bound (%d): %s", n, p.err.text);
         place_settle(&p);
         tap_ok(p.done_n == n && p.done_bad == 0, "all that was taken is on disk");
-        r = place_apply(&p, ({ struct txn *t = txn_new(); txn_meta(t, "n", "2"); t; }));
+        r = place_apply(&p, ({
+                struct txn *t = txn_new();
+                txn_meta(t, "n", "2");
+                t;
+        }));
         tap_int(r, 0, "and then there is room again");
+}
+
+static int read_meanwhile(void *arg, const struct job *j)
+{
+        (void)arg, (void)j;
+        return 0;
+}
+
+/* 20000 changes of 8 KiB, never an idle moment, reads in between: the log stays within its bound. */
+static void test_log_bound(void)
+{
+        static char big[8192];
+        char path[PATH_MAX];
+        struct stat st;
+        off_t largest = 0;
+
+        memset(big, 'x', sizeof big - 1);
+        (void)snprintf(path, sizeof path, "%s/portald.db-wal", p.dir);
+        for (int i = 0; i < 20000; i++) {
+                struct txn *t = txn_new();
+                char key[16];
+
+                (void)snprintf(key, sizeof key, "big%d", i % 500);
+                txn_meta(t, key, big);
+                while (store_queued(p.store) > 1000)
+                        (void)sd_event_run(p.loop, 1000000);
+                (void)store_apply(p.store, t, on_done, &p, &p.err);
+                if (i % 10 == 0)
+                        (void)store_load(p.store, read_meanwhile, NULL, NULL, NULL, &p.err);
+                if (i % 100 == 0 && stat(path, &st) == 0 && st.st_size > largest)
+                        largest = st.st_size;
+        }
+        place_settle(&p);
+        tap_int(p.done_bad, 0, "20000 changes of 8 KiB in a row are written");
+        tap_ok(largest > 0 && largest < 160 << 20, "law 21 the log of the database is bounded: %lld MiB at most",
+                (long long)largest >> 20);
 }
 
 int main(void)
@@ -154,6 +219,7 @@ int main(void)
         test_rows();
         test_picture();
         test_bound();
+        test_log_bound();
         place_end(&p);
         return tap_done();
 }

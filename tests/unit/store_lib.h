@@ -42,7 +42,9 @@ static inline void place_clear(const char *dir)
 static inline int place_open(struct place *p, const char *installation, bool new_installation)
 {
         return store_open(&p->store, p->loop,
-                &(struct store_options){ .dir = p->dir, .installation = installation, .new_installation = new_installation }, &p->err);
+                &(struct store_options){
+                        .dir = p->dir, .installation = installation, .new_installation = new_installation },
+                &p->err);
 }
 
 /* A fresh directory, no store yet. */
@@ -108,11 +110,21 @@ static inline struct id id_of(unsigned int n)
 
 static inline struct job job_of(unsigned int n)
 {
-        return (struct job){ .id = id_of(n), .state = JOB_QUEUED, .uid = 1000, .cpu_milli = 1500, .memory_bytes = UINT64_C(1) << 30,
-                .created_wall_us = T0 + n, .since_wall_us = T0 + n, .term_wall_us = T0 + n, .ttl_us = 72 * USEC_PER_HOUR };
+        return (struct job){ .id = id_of(n),
+                .state = JOB_QUEUED,
+                .uid = 1000,
+                .cpu_milli = 1500,
+                .memory_bytes = UINT64_C(1) << 30,
+                .created_wall_us = T0 + n,
+                .since_wall_us = T0 + n,
+                .term_wall_us = T0 + n,
+                .ttl_us = 72 * USEC_PER_HOUR };
 }
 
-static const struct job_doc doc_plain = { .name = "train", .user = "ada", .project = "p", .spec = "{\"command\":[\"true\"]}",
+static const struct job_doc doc_plain = { .name = "train",
+        .user = "ada",
+        .project = "p",
+        .spec = "{\"command\":[\"true\"]}",
         .settings = "{\"file\":{},\"flag\":{}}" };
 
 static inline void txn_submit(struct txn *t, const struct job *j)
@@ -129,8 +141,8 @@ static inline long long place_count(const struct place *p, const char *sql)
         long long n = -1;
 
         (void)snprintf(path, sizeof path, "%s/portald.db", p->dir);
-        if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK && sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
-                sqlite3_step(st) == SQLITE_ROW)
+        if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
                 n = sqlite3_column_int64(st, 0);
         sqlite3_finalize(st);
         sqlite3_close(db);

@@ -47,16 +47,19 @@ static void test_installation(void)
         {
                 struct store *second = NULL;
 
-                tap_int(store_open(&second, p.loop, &(struct store_options){ .dir = p.dir, .installation = id }, &p.err), -PD_E_BUSY,
-                        "a second daemon cannot open it");
+                tap_int(store_open(
+                                &second, p.loop, &(struct store_options){ .dir = p.dir, .installation = id }, &p.err),
+                        -PD_E_BUSY, "a second daemon cannot open it");
                 tap_has(p.err.text, "stop it first", "and is told why");
         }
         p.store = store_close(p.store);
         tap_int(place_open(&p, NULL, false), -PD_E_REFUSED, "without the id file it is refused");
         tap_has(p.err.text, id, "and the sentence has the id to write");
-        tap_int(place_open(&p, "ins_01abcdefghjkmnpqrstvwxyz01", false), -PD_E_REFUSED, "with a foreign id it is refused");
+        tap_int(place_open(&p, "ins_01abcdefghjkmnpqrstvwxyz01", false), -PD_E_REFUSED,
+                "with a foreign id it is refused");
         tap_has(p.err.text, "ins_01abcdefghjkmnpqrstvwxyz01", "and the sentence has both");
-        tap_int(place_open(&p, "ins_01abcdefghjkmnpqrstvwxyz01", true), -PD_E_REFUSED, "also when a new installation is asked for");
+        tap_int(place_open(&p, "ins_01abcdefghjkmnpqrstvwxyz01", true), -PD_E_REFUSED,
+                "also when a new installation is asked for");
         tap_int(place_open(&p, NULL, true), 0, "a first start that was cut off before the id file is taken up");
         tap_str(store_installation(p.store), id, "under the same id");
         p.store = store_close(p.store);
@@ -76,7 +79,8 @@ static void test_directory(void)
         (void)chmod(p.dir, 0700);
         f = fopen(in_dir(&p, "portald.db.before-v2"), "w");
         (void)fclose(f);
-        tap_int(place_open(&p, NULL, true), -PD_E_CORRUPT, "a directory with backups and no database is refused even as new");
+        tap_int(place_open(&p, NULL, true), -PD_E_CORRUPT,
+                "a directory with backups and no database is refused even as new");
         tap_has(p.err.text, "copy the newest", "with what to do");
         (void)unlink(in_dir(&p, "portald.db.before-v2"));
         f = fopen(in_dir(&p, "portald.db"), "w");
@@ -96,14 +100,18 @@ static void test_ballast(void)
         char id[ID_TEXT_MAX];
 
         place_make(&p);
-        tap_int(store_open(&p.store, p.loop, &(struct store_options){ .dir = p.dir, .new_installation = true, .ballast_bytes = 300000 }, &p.err), 0,
-                "a store with a ballast");
-        tap_ok(stat(in_dir(&p, "ballast"), &st) == 0 && st.st_size == 300000 && st.st_blocks * 512 >= 300000, "holds its room for real");
+        tap_int(store_open(&p.store, p.loop,
+                        &(struct store_options){ .dir = p.dir, .new_installation = true, .ballast_bytes = 300000 },
+                        &p.err),
+                0, "a store with a ballast");
+        tap_ok(stat(in_dir(&p, "ballast"), &st) == 0 && st.st_size == 300000 && st.st_blocks * 512 >= 300000,
+                "holds its room for real");
         tap_ok(!store_is_low(p.store), "and is not low");
         (void)snprintf(id, sizeof id, "%s", store_installation(p.store));
         p.store = store_close(p.store);
-        tap_int(store_open(&p.store, p.loop, &(struct store_options){ .dir = p.dir, .installation = id, .ballast_bytes = 100000 }, &p.err), 0,
-                "opened with a smaller one");
+        tap_int(store_open(&p.store, p.loop,
+                        &(struct store_options){ .dir = p.dir, .installation = id, .ballast_bytes = 100000 }, &p.err),
+                0, "opened with a smaller one");
         tap_ok(stat(in_dir(&p, "ballast"), &st) == 0 && st.st_size == 100000, "it is cut");
         place_end(&p);
 }
@@ -132,10 +140,13 @@ static void test_upgrade(void)
         p.store = store_close(p.store);
 
         (void)sqlite3_open(in_dir(&p, "portald.db"), &db);
-        tap_ok(schema_upgrade(db, in_dir(&p, "portald.db"), broken, ARRAY_LEN(broken), &p.err) < 0, "a step that fails is an error: %s", p.err.text);
-        tap_int(place_count(&p, "SELECT count(*) FROM sqlite_schema WHERE name='half'"), 0, "and leaves nothing of itself");
+        tap_ok(schema_upgrade(db, in_dir(&p, "portald.db"), broken, ARRAY_LEN(broken), &p.err) < 0,
+                "a step that fails is an error: %s", p.err.text);
+        tap_int(place_count(&p, "SELECT count(*) FROM sqlite_schema WHERE name='half'"), 0,
+                "and leaves nothing of itself");
         tap_int(place_count(&p, "PRAGMA user_version"), 1, "the version is the old one");
-        tap_int(schema_upgrade(db, in_dir(&p, "portald.db"), newer, ARRAY_LEN(newer), &p.err), 0, "an upgrade of two steps");
+        tap_int(schema_upgrade(db, in_dir(&p, "portald.db"), newer, ARRAY_LEN(newer), &p.err), 0,
+                "an upgrade of two steps");
         sqlite3_close(db);
         tap_int(place_count(&p, "PRAGMA user_version"), 3, "takes it to the last version");
         tap_int(place_count(&p, "SELECT count(*) FROM job WHERE extra='x'"), 1, "with its rows");
@@ -157,11 +168,31 @@ static int count_any(void *arg)
         ++*(int *)arg;
         return 0;
 }
-static int each_job(void *arg, const struct job *j) { (void)j; return count_any(arg); }
-static int each_machine(void *arg, const struct machine *m) { (void)m; return count_any(arg); }
-static int each_intent(void *arg, const struct intent *i) { (void)i; return count_any(arg); }
-static int each_doc(void *arg, const struct job *j, const json_t *d) { (void)j, (void)d; return count_any(arg); }
-static int each_checkpoint(void *arg, const struct checkpoint *c) { (void)c; return count_any(arg); }
+static int each_job(void *arg, const struct job *j)
+{
+        (void)j;
+        return count_any(arg);
+}
+static int each_machine(void *arg, const struct machine *m)
+{
+        (void)m;
+        return count_any(arg);
+}
+static int each_intent(void *arg, const struct intent *i)
+{
+        (void)i;
+        return count_any(arg);
+}
+static int each_doc(void *arg, const struct job *j, const json_t *d)
+{
+        (void)j, (void)d;
+        return count_any(arg);
+}
+static int each_checkpoint(void *arg, const struct checkpoint *c)
+{
+        (void)c;
+        return count_any(arg);
+}
 
 /* Everything that can be read; a job's lists by its id. Returns the first fault. */
 static int read_all(struct store *s, struct id job, int *ret_n, struct pd_error *err)
@@ -205,11 +236,12 @@ static void test_golden(void)
         tap_int(read_all(p.store, id, &n, &p.err), 0, "all of it is read");
         tap_int(n, 10, "every row of it");
         (void)store_get_job(p.store, id, &j, &p.err);
-        tap_ok(j.state == JOB_SUSPENDED && j.cause == CAUSE_NOTICE && j.generation == 1 && j.ran_us == 12345 && j.ttl_us == 72 * USEC_PER_HOUR &&
-                        !id_is_null(j.checkpoint),
+        tap_ok(j.state == JOB_SUSPENDED && j.cause == CAUSE_NOTICE && j.generation == 1 && j.ran_us == 12345 &&
+                        j.ttl_us == 72 * USEC_PER_HOUR && !id_is_null(j.checkpoint),
                 "the job is as it was written");
         (void)store_get_doc(p.store, id, &doc, &p.err);
-        tap_str(json_string_value(json_object_get(doc, "message")), "saved before the machine goes", "and so is its doc");
+        tap_str(json_string_value(json_object_get(doc, "message")), "saved before the machine goes",
+                "and so is its doc");
         json_decref(doc);
         place_end(&p);
 }
@@ -286,7 +318,8 @@ static void test_damage(void)
                 if (r > 1)
                         tap_note("damage %d: %d", i, r);
         }
-        tap_note("of 100 damaged files %d were refused or found out, %d read on (the bytes were in no row)", found_out, read_on);
+        tap_note("of 100 damaged files %d were refused or found out, %d read on (the bytes were in no row)", found_out,
+                read_on);
         tap_ok(bad == 0 && found_out > 0, "100 damaged stores: no crash, no hang, a sentence for each refusal");
         place_clear(p.dir);
         copy_file(TEST_SOURCE_DIR "/tests/unit/store_open_test.c", in_dir(&p, "portald.db"));

@@ -25,12 +25,35 @@ static bool same_checkpoint(const struct checkpoint *a, const struct checkpoint 
 /* Every byte of every member different from every other, so that a swapped column shows. */
 static struct job full_job(void)
 {
-        return (struct job){ .id = id_of(1), .state = JOB_QUEUED, .result = RESULT_NONE, .cause = CAUSE_NONE, .exit_code = 3, .signal = 9,
-                .op_mode = OP_KEEP, .op_cause = CAUSE_IDLE, .flags = 5, .uid = 4000000001, .generation = 4000000002, .tries = 7,
-                .cpu_milli = 1500, .gpus = 2, .memory_bytes = UINT64_C(0x123456789abc), .machine = id_of(11), .checkpoint = id_of(12),
-                .op_checkpoint = id_of(13), .created_wall_us = 101, .since_wall_us = 102, .term_wall_us = 103, .started_wall_us = 104,
-                .ended_wall_us = 105, .ran_us = 106, .ran_before_us = 107, .ttl_us = INT64_MIN, .ttl_wall_us = 108,
-                .expire_wall_us = 109, .next_try_wall_us = INT64_MAX };
+        return (struct job){ .id = id_of(1),
+                .state = JOB_QUEUED,
+                .result = RESULT_NONE,
+                .cause = CAUSE_NONE,
+                .exit_code = 3,
+                .signal = 9,
+                .op_mode = OP_KEEP,
+                .op_cause = CAUSE_IDLE,
+                .flags = 5,
+                .uid = 4000000001,
+                .generation = 4000000002,
+                .tries = 7,
+                .cpu_milli = 1500,
+                .gpus = 2,
+                .memory_bytes = UINT64_C(0x123456789abc),
+                .machine = id_of(11),
+                .checkpoint = id_of(12),
+                .op_checkpoint = id_of(13),
+                .created_wall_us = 101,
+                .since_wall_us = 102,
+                .term_wall_us = 103,
+                .started_wall_us = 104,
+                .ended_wall_us = 105,
+                .ran_us = 106,
+                .ran_before_us = 107,
+                .ttl_us = INT64_MIN,
+                .ttl_wall_us = 108,
+                .expire_wall_us = 109,
+                .next_try_wall_us = INT64_MAX };
 }
 
 static void test_job(void)
@@ -49,18 +72,21 @@ static void test_job(void)
         tap_ok(same_job(&in, &out), "each member of the job comes back equal");
         tap_int(store_get_doc(p.store, in.id, &doc, &p.err), 0, "its doc is found");
         tap_str(json_string_value(json_object_get(doc, "message")), "waits", "the message is the doc's");
-        tap_str(json_string_value(json_array_get(json_object_get(json_object_get(doc, "spec"), "command"), 0)), "true", "the spec is an object");
+        tap_str(json_string_value(json_array_get(json_object_get(json_object_get(doc, "spec"), "command"), 0)), "true",
+                "the spec is an object");
         tap_ok(json_is_null(json_object_get(doc, "trouble")), "no trouble is null");
         json_decref(doc);
 
         next.ran_us = 999;
         t = txn_new();
-        txn_job(t, &in, &next, EVENT_N, &(struct job_doc){ .trouble = "{\"error\":1}", .settings = "{\"flag\":{\"ttl\":\"1h\"}}" }, 201, NULL);
+        txn_job(t, &in, &next, EVENT_N,
+                &(struct job_doc){ .trouble = "{\"error\":1}", .settings = "{\"flag\":{\"ttl\":\"1h\"}}" }, 201, NULL);
         tap_int(place_apply(&p, t), 0, "a change without an edge is taken");
         tap_int(store_get_doc(p.store, in.id, &doc, &p.err), 0, "the doc after it");
         tap_str(json_string_value(json_object_get(doc, "message")), "waits", "what the change leaves out stays");
         tap_ok(json_is_object(json_object_get(doc, "trouble")), "the trouble is there");
-        tap_str(json_string_value(json_object_get(json_object_get(json_object_get(doc, "settings"), "flag"), "ttl")), "1h", "settings are replaced");
+        tap_str(json_string_value(json_object_get(json_object_get(json_object_get(doc, "settings"), "flag"), "ttl")),
+                "1h", "settings are replaced");
         json_decref(doc);
         tap_int(place_count(&p, "SELECT count(*) FROM history"), 1, "law 20 history has edges only");
 
@@ -75,7 +101,8 @@ static void test_job(void)
         tap_str(json_string_value(json_object_get(doc, "message")), "placed", "the edge's message replaces the doc's");
         json_decref(doc);
         tap_int(store_history(p.store, in.id, &doc, &p.err), 0, "its history");
-        tap_str(json_string_value(json_object_get(json_array_get(doc, 1), "from")), "queued", "history says from where");
+        tap_str(json_string_value(json_object_get(json_array_get(doc, 1), "from")), "queued",
+                "history says from where");
         tap_str(json_string_value(json_object_get(json_array_get(doc, 1), "event")), "place", "and by what event");
         tap_int((long long)json_array_size(doc), 2, "oldest first, two edges");
         json_decref(doc);
@@ -89,10 +116,24 @@ static int keep_machine(void *arg, const struct machine *m)
 
 static void test_machine(void)
 {
-        struct machine in = { .id = id_of(20), .state = PD_MACHINE_RUNNING, .lease = PD_LEASE_JOB_ONLY, .market = PD_MARKET_SPOT, .own = 1,
-                .connection = "lab", .zone = "here", .type = "box", .currency = "EUR", .provider_id = "i-1", .endpoint = "unix:/x",
-                .token = "tok", .price_nano_hour = 1, .created_wall_us = 2, .ended_wall_us = 3, .stop_sure_wall_us = 4,
-                .stop_possible_wall_us = 5, .notice_wall_us = 6 },
+        struct machine in = { .id = id_of(20),
+                .state = PD_MACHINE_RUNNING,
+                .lease = PD_LEASE_JOB_ONLY,
+                .market = PD_MARKET_SPOT,
+                .own = 1,
+                .connection = "lab",
+                .zone = "here",
+                .type = "box",
+                .currency = "EUR",
+                .provider_id = "i-1",
+                .endpoint = "unix:/x",
+                .token = "tok",
+                .price_nano_hour = 1,
+                .created_wall_us = 2,
+                .ended_wall_us = 3,
+                .stop_sure_wall_us = 4,
+                .stop_possible_wall_us = 5,
+                .notice_wall_us = 6 },
                        out = { .own = 9 };
         struct txn *t = txn_new();
 
@@ -120,7 +161,12 @@ static int keep_intent(void *arg, const struct intent *i)
 
 static void test_intents(void)
 {
-        struct intent in = { .id = id_of(30), .generation = 4, .job = id_of(1), .opened_wall_us = 7, .body = "{\"a\":1}" }, out = { .kind = 99 };
+        struct intent in = { .id = id_of(30),
+                .generation = 4,
+                .job = id_of(1),
+                .opened_wall_us = 7,
+                .body = "{\"a\":1}" },
+                      out = { .kind = 99 };
         struct txn *t;
 
         for (int k = 0; k < INTENT_N; k++) {
@@ -130,8 +176,8 @@ static void test_intents(void)
                 txn_intent_open(t, &in);
                 (void)place_apply(&p, t);
                 (void)store_load(p.store, NULL, NULL, keep_intent, &out, &p.err);
-                tap_ok(out.kind == k && id_equal(out.id, in.id) && id_equal(out.job, in.job) && id_is_null(out.machine) && out.generation == 4 &&
-                                out.opened_wall_us == 1007,
+                tap_ok(out.kind == k && id_equal(out.id, in.id) && id_equal(out.job, in.job) &&
+                                id_is_null(out.machine) && out.generation == 4 && out.opened_wall_us == 1007,
                         "an open intent %s is loaded as it was", intent_kind_name((enum intent_kind)k));
                 t = txn_new();
                 txn_intent_close(t, in.id, "ok", 8);
@@ -147,7 +193,8 @@ static void test_intents(void)
         txn_intent_close(t, in.id, "ok", T0);
         txn_intent_close(t, id_of(30), "ok", T0 + 8 * USEC_PER_DAY);
         (void)place_apply(&p, t);
-        tap_int(place_count(&p, "SELECT count(*) FROM intent WHERE job IS NULL"), 0, "law 21 closed intents of no job are forgotten after 7 days");
+        tap_int(place_count(&p, "SELECT count(*) FROM intent WHERE job IS NULL"), 0,
+                "law 21 closed intents of no job are forgotten after 7 days");
 }
 
 static void test_decisions(void)
@@ -163,10 +210,14 @@ static void test_decisions(void)
         tap_int(place_apply(&p, t), 0, "decisions and intervals are taken");
         json_decref(evidence);
         tap_int(store_decisions(p.store, id_of(1), INT64_MAX, &list, &p.err), 0, "and read");
-        tap_int((long long)json_array_size(list), 4, "two decisions and two stretches: a stretch is replaced, not repeated");
-        tap_int(json_integer_value(json_object_get(json_object_get(json_array_get(list, 0), "evidence"), "cpu")), 3, "the evidence is JSON again");
-        tap_str(json_string_value(json_object_get(json_array_get(list, 1), "user")), "ada", "a user's act has the user's name");
-        tap_int(json_integer_value(json_object_get(json_array_get(list, 2), "count")), 3, "the stretch has its last count");
+        tap_int((long long)json_array_size(list), 4,
+                "two decisions and two stretches: a stretch is replaced, not repeated");
+        tap_int(json_integer_value(json_object_get(json_object_get(json_array_get(list, 0), "evidence"), "cpu")), 3,
+                "the evidence is JSON again");
+        tap_str(json_string_value(json_object_get(json_array_get(list, 1), "user")), "ada",
+                "a user's act has the user's name");
+        tap_int(json_integer_value(json_object_get(json_array_get(list, 2), "count")), 3,
+                "the stretch has its last count");
         json_decref(list);
         (void)store_decisions(p.store, id_of(1), 10, &list, &p.err);
         tap_int((long long)json_array_size(list), 2, "until a time: what was known then");
@@ -189,8 +240,17 @@ static int count_job(void *arg, const struct job *j)
 
 static void test_checkpoints(void)
 {
-        struct checkpoint in = { .id = id_of(50), .job = id_of(2), .generation = 1, .bytes = UINT64_C(1) << 40, .wall_us = 2, .freeze_us = 3,
-                .took_us = 4, .capture = "values", .vault = "here", .progress = "step 12", .image_digest = "sha256:2" },
+        struct checkpoint in = { .id = id_of(50),
+                .job = id_of(2),
+                .generation = 1,
+                .bytes = UINT64_C(1) << 40,
+                .wall_us = 2,
+                .freeze_us = 3,
+                .took_us = 4,
+                .capture = "values",
+                .vault = "here",
+                .progress = "step 12",
+                .image_digest = "sha256:2" },
                           out = { 0 };
         struct job j = job_of(2), ended;
         struct txn *t = txn_new();
@@ -219,7 +279,8 @@ static void test_checkpoints(void)
         n = 0;
         (void)store_load(p.store, count_job, NULL, NULL, &n, &p.err);
         tap_int(n, before, "and no more once that is dropped");
-        tap_int(store_get_checkpoint(p.store, id_of(51), &out, &p.err), -PD_E_NOT_FOUND, "an unknown checkpoint is not found");
+        tap_int(store_get_checkpoint(p.store, id_of(51), &out, &p.err), -PD_E_NOT_FOUND,
+                "an unknown checkpoint is not found");
 }
 
 static void test_keys(void)
@@ -234,17 +295,21 @@ static void test_keys(void)
         t = txn_new();
         txn_submit(t, &other);
         txn_idempotency(t, 1000, "k1", "d1", other.id, T0);
-        tap_int(store_apply(p.store, t, on_done, &p, &p.err), -PD_E_BUSY, "law 16 the same key while it is being written is put off");
+        tap_int(store_apply(p.store, t, on_done, &p, &p.err), -PD_E_BUSY,
+                "law 16 the same key while it is being written is put off");
         place_settle(&p);
         t = txn_new();
         txn_submit(t, &other);
         txn_idempotency(t, 1000, "k1", "d1", other.id, T0);
         tap_int(place_apply(&p, t), -PD_E_CONFLICT, "law 16 and refused once it is there");
         tap_int(store_get_job(p.store, other.id, &other, &p.err), -PD_E_NOT_FOUND, "law 16 no second job came of it");
-        tap_ok(store_find_key(p.store, 1000, "k1", "d1", &found, &p.err) == 0 && id_equal(found, j.id), "law 16 the same key and body is the same job");
-        tap_int(store_find_key(p.store, 1000, "k1", "d2", &found, &p.err), -PD_E_CONFLICT, "law 16 another body is refused");
+        tap_ok(store_find_key(p.store, 1000, "k1", "d1", &found, &p.err) == 0 && id_equal(found, j.id),
+                "law 16 the same key and body is the same job");
+        tap_int(store_find_key(p.store, 1000, "k1", "d2", &found, &p.err), -PD_E_CONFLICT,
+                "law 16 another body is refused");
         tap_has(p.err.text, "\"k1\" was used with another body", "by a sentence that names the key");
-        tap_ok(store_find_key(p.store, 1001, "k1", "d2", &found, &p.err) == 0 && id_is_null(found), "law 16 another user's key is another key");
+        tap_ok(store_find_key(p.store, 1001, "k1", "d2", &found, &p.err) == 0 && id_is_null(found),
+                "law 16 another user's key is another key");
 }
 
 static void test_settings(void)
@@ -298,7 +363,8 @@ static void test_lookup(void)
                 uint32_t uid;
                 const char *name;
                 bool ended;
-        } jobs[] = { { 100, 1, "a", true }, { 101, 1, "a", false }, { 102, 1, "a", true }, { 103, 2, "b", false }, { 104, 1, "", false } };
+        } jobs[] = { { 100, 1, "a", true }, { 101, 1, "a", false }, { 102, 1, "a", true }, { 103, 2, "b", false },
+                { 104, 1, "", false } };
         char text[ID_TEXT_MAX];
         struct id found;
 
@@ -321,26 +387,35 @@ static void test_lookup(void)
         scan(&(struct store_filter){ .limit = 10 }, "1/ 2/b 1/a", "a list has the live ones, newest first");
         scan(&(struct store_filter){ .limit = 10, .ended_too = true }, "1/ 2/b 1/a 1/a 1/a", "all of them");
         scan(&(struct store_filter){ .limit = 2, .ended_too = true }, "1/ 2/b", "no more than asked for");
-        scan(&(struct store_filter){ .limit = 10, .ended_too = true, .before = id_of(103) }, "1/a 1/a 1/a", "from a page's end on");
+        scan(&(struct store_filter){ .limit = 10, .ended_too = true, .before = id_of(103) }, "1/a 1/a 1/a",
+                "from a page's end on");
         scan(&(struct store_filter){ .limit = 10, .only_uid = true, .uid = 2 }, "2/b", "one user's live ones");
-        scan(&(struct store_filter){ .limit = 10, .only_uid = true, .uid = 1, .ended_too = true }, "1/ 1/a 1/a 1/a", "one user's");
+        scan(&(struct store_filter){ .limit = 10, .only_uid = true, .uid = 1, .ended_too = true }, "1/ 1/a 1/a 1/a",
+                "one user's");
         scan(&(struct store_filter){ .limit = 10, .name = "a" }, "1/a", "the live ones of a name");
         scan(&(struct store_filter){ .limit = 10, .name = "a", .ended_too = true }, "1/a 1/a 1/a", "all of a name");
 
-        tap_ok(store_find_job(p.store, 1, false, "a", &found, &p.err) == 0 && id_equal(found, id_of(101)), "a name finds the live one first");
+        tap_ok(store_find_job(p.store, 1, false, "a", &found, &p.err) == 0 && id_equal(found, id_of(101)),
+                "a name finds the live one first");
         tap_int(store_find_job(p.store, 2, false, "a", &found, &p.err), -PD_E_NOT_FOUND, "not another user's");
         tap_ok(store_find_job(p.store, 2, true, "a", &found, &p.err) == 0, "but an admin's search is everyone's");
         id_format(ID_JOB, id_of(103), text);
-        tap_ok(store_find_job(p.store, 2, false, text, &found, &p.err) == 0 && id_equal(found, id_of(103)), "a whole id finds its job");
-        tap_int(store_find_job(p.store, 1, false, text, &found, &p.err), -PD_E_PERM, "a whole id of another user's job is refused");
+        tap_ok(store_find_job(p.store, 2, false, text, &found, &p.err) == 0 && id_equal(found, id_of(103)),
+                "a whole id finds its job");
+        tap_int(store_find_job(p.store, 1, false, text, &found, &p.err), -PD_E_PERM,
+                "a whole id of another user's job is refused");
         text[ID_TEXT_MAX - 5] = '\0';
-        tap_ok(store_find_job(p.store, 2, false, text, &found, &p.err) == 0 && id_equal(found, id_of(103)), "a unique beginning finds its job");
+        tap_ok(store_find_job(p.store, 2, false, text, &found, &p.err) == 0 && id_equal(found, id_of(103)),
+                "a unique beginning finds its job");
         tap_ok(store_find_job(p.store, 2, false, text + 4, &found, &p.err) == 0, "also without the job_");
         text[10] = '\0';
-        tap_int(store_find_job(p.store, 1, false, text, &found, &p.err), -PD_E_CONFLICT, "a beginning of several is refused");
+        tap_int(store_find_job(p.store, 1, false, text, &found, &p.err), -PD_E_CONFLICT,
+                "a beginning of several is refused");
         tap_has(p.err.text, id_format(ID_JOB, id_of(101), (char[ID_TEXT_MAX]){ 0 }), "and they are listed");
-        tap_int(store_find_job(p.store, 1, true, "job_zz", &found, &p.err), -PD_E_NOT_FOUND, "three characters find nothing");
-        tap_int(store_find_job(p.store, 1, true, "", &found, &p.err), -PD_E_NOT_FOUND, "no text finds nothing (a job without a name is there)");
+        tap_int(store_find_job(p.store, 1, true, "job_zz", &found, &p.err), -PD_E_NOT_FOUND,
+                "three characters find nothing");
+        tap_int(store_find_job(p.store, 1, true, "", &found, &p.err), -PD_E_NOT_FOUND,
+                "no text finds nothing (a job without a name is there)");
 }
 
 static void test_remove(void)
@@ -359,7 +434,8 @@ static void test_remove(void)
         txn_job_remove(t, j.id);
         (void)place_apply(&p, t);
         {
-                static const char *const tables[] = { "job_spec", "history", "decision", "interval", "checkpoint", "intent", "idempotency" };
+                static const char *const tables[] = { "job_spec", "history", "decision", "interval", "checkpoint",
+                        "intent", "idempotency" };
                 char id[40] = "", sql[200];
 
                 for (size_t i = 0; i < sizeof j.id.b; i++)
@@ -396,7 +472,8 @@ static void test_order(void)
         for (int i = 0; i < 400; i++)
                 good = good && order[i] == i;
         tap_ok(good && order_n == 400, "they come back in the order of the applies, all on disk");
-        tap_int(place_count(&p, "SELECT count(*) FROM job WHERE created_wall_us>=1796070984124456"), 400, "and a second connection sees them");
+        tap_int(place_count(&p, "SELECT count(*) FROM job WHERE created_wall_us>=1796070984124456"), 400,
+                "and a second connection sees them");
 }
 
 int main(void)
