@@ -194,12 +194,13 @@ int wire_manifest_parse(const char *text, size_t n, uint32_t (*crc)(uint32_t crc
         if (r < 0)
                 return r;
         while (c.at < c.end) {
-                const char *line = c.at;
+                const char *line = c.at, *ends = memchr(line, '\n', (size_t)(c.end - line));
+                int len = (int)((ends ? ends : c.end) - line < 60 ? (ends ? ends : c.end) - line : 60);
 
                 if (!take_line(&c, &m)) {
                         wire_manifest_clear(&m);
                         return pd_fail(err, PD_E_CORRUPT, "the manifest of the saved values has a bad line: \"%.*s\"",
-                                (int)(strcspn(line, "\n") < 60 ? strcspn(line, "\n") : 60), line);
+                                len, line);
                 }
         }
         if (m.n == 0 || !*m.save) {
