@@ -11,7 +11,7 @@
 
 #include "executor/engine.h"
 
-#define API_BODY_MAX (1024 * 1024)
+#define API_BODY_MAX 1048576
 #define API_CONNECTIONS_MAX 512
 #define API_REQUEST_TIMEOUT_US \
         (30 * USEC_PER_SEC) /* from the connection's start, or the last answer, to a whole request */

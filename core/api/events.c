@@ -5,7 +5,7 @@
 
 #include "base/id.h"
 
-#define STREAM_MAX (1024 * 1024) /* unsent bytes a client may leave lying */
+#define STREAM_MAX 1048576 /* unsent bytes a client may leave lying */
 #define STREAM_BLOCK 16384
 
 struct stream {

@@ -248,7 +248,7 @@ void exchange_clear(struct conn *c)
         c->status = 0;
         c->begun = c->too_big = c->gone = c->replied = false;
         c->body_n = 0;
-        if (c->body_room > 64 * 1024) {
+        if (c->body_room > 65536) {
                 free(c->body);
                 c->body = NULL;
                 c->body_room = 0;

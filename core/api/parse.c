@@ -329,7 +329,7 @@ int api_parse_request(const struct api_input *in, struct api_request *ret, struc
         js_owned *args = NULL;
         int r = find(in->method, in->path, &rq.route, rq.target, err);
 
-        if (r < 0)
+        if (!rq.route)
                 return r;
         r = read_body(in, rq.route, &args, err);
         if (r < 0)

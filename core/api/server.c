@@ -15,7 +15,7 @@
 #define SPARE_CONNECTIONS 16 /* above the limit, to say that it is reached */
 #define OVER_TIMEOUT_US (5 * USEC_PER_SEC)
 #define CONN_MEMORY 16384 /* request line and headers, bytes */
-#define BODY_SWALLOW (8 * API_BODY_MAX)
+#define BODY_SWALLOW ((size_t)8 * API_BODY_MAX)
 
 int64_t api_now(const struct api *a)
 {

@@ -131,6 +131,8 @@ struct follow_params {
         bool states;           /* tell state changes on stderr */
 };
 int follow(struct cli *c, const struct follow_params *p);
+/* Digits alone, from 0 to max; false = anything else. */
+bool count_parse(const char *text, long max, long *ret);
 int cli_retry_for(const struct cli_line *line, int64_t *ret_us, struct pd_error *err);
 int job_exit_code(const json_t *job); /* of an ended one */
 

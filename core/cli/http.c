@@ -8,8 +8,9 @@
 #include <strings.h>
 #include <time.h>
 
-#define REPLY_MAX (64 * 1024 * 1024)
-#define EVENT_MAX (1024 * 1024)
+#define REPLY_MAX_MIB 64
+#define REPLY_MAX ((size_t)REPLY_MAX_MIB << 20)
+#define EVENT_MAX 1048576
 #define CONNECT_TIMEOUT_MS 5000L
 
 struct events {
@@ -352,7 +353,7 @@ static int drive(struct http *h, int64_t timeout_us, struct pd_error *err)
         }
         (void)curl_multi_remove_handle(h->multi, h->easy);
         if (h->too_large)
-                return pd_fail(err, PD_E_INTERNAL, "the answer is larger than %d MiB: ask for less", REPLY_MAX >> 20);
+                return pd_fail(err, PD_E_INTERNAL, "the answer is larger than %d MiB: ask for less", REPLY_MAX_MIB);
         return code == CURLE_OK ? 0 : unreachable(h, code, err);
 }
 

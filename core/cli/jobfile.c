@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MAX (1024 * 1024)
+#define FILE_MAX 1048576
 
 int file_read(const char *path, const char *what, char **ret, size_t *ret_n, struct pd_error *err)
 {
@@ -47,7 +47,7 @@ static int read_yaml(
 {
         const char *path = cli_value(line, "--file");
         pd_cleanup(freep) char *text = NULL;
-        size_t n;
+        size_t n = 0;
         int r;
 
         if (!path && access(CLI_FILE, F_OK) == 0) {
@@ -66,7 +66,7 @@ static int read_yaml(
 static int env_file(json_t *raw, const char *path, struct pd_error *err)
 {
         pd_cleanup(freep) char *text = NULL;
-        size_t n;
+        size_t n = 0;
         int r = file_read(path, "--env-file", &text, &n, err);
 
         return r < 0 ? r : spec_env_file_from(raw, text, n, path, from_environment, NULL, err);

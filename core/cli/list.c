@@ -45,6 +45,7 @@ static int print_jobs(struct cli *c, const json_t *answer)
 static bool list_path(const struct cli_line *line, char *buf, size_t n, struct pd_error *err)
 {
         const char *user = cli_value(line, "--user"), *limit = str_or(cli_value(line, "--limit"), "1000");
+        long jobs;
 
         if (user && !streq(user, "*")) {
                 (void)pd_fail(err, PD_E_INVALID,
@@ -53,8 +54,7 @@ static bool list_path(const struct cli_line *line, char *buf, size_t n, struct p
                         user);
                 return false;
         }
-        if (strspn(limit, "0123456789") != strlen(limit) || strlen(limit) > 4 || atoi(limit) < 1 ||
-                atoi(limit) > 1000) {
+        if (!count_parse(limit, 1000, &jobs) || jobs < 1) {
                 (void)pd_fail(err, PD_E_INVALID, "--limit \"%.60s\" is not a number of jobs: write 1 to 1000", limit);
                 return false;
         }

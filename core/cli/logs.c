@@ -28,6 +28,7 @@ static int first_query(const struct cli_line *line, char *buf, size_t n, struct 
 {
         const char *since = cli_value(line, "--since"), *tail = cli_value(line, "--tail");
         int64_t wall_us;
+        long lines;
         int r;
 
         (void)str_format(buf, n, "logs?max=%d", LOG_MAX);
@@ -38,7 +39,7 @@ static int first_query(const struct cli_line *line, char *buf, size_t n, struct 
                 (void)str_format(
                         buf + strlen(buf), n - strlen(buf), "&since_wall_us=%" PRId64, wall_us > 0 ? wall_us : 0);
         }
-        if (tail && (!*tail || strspn(tail, "0123456789") != strlen(tail) || strlen(tail) > 7 || atol(tail) > 1000000))
+        if (tail && !count_parse(tail, 1000000, &lines))
                 return pd_fail(
                         err, PD_E_INVALID, "--tail \"%.60s\" is not a number of lines: write 0 to 1000000", tail);
         if (tail)

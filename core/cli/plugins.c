@@ -59,33 +59,36 @@ static void print_slots(const json_t *slots)
         }
 }
 
-static int check_file(struct cli *c, const char *path, bool json)
+/* list: what JSON has of it; NULL = people read. */
+static int check_file(struct cli *c, const char *path, json_t *list)
 {
         pd_cleanup(freep) char *whole = realpath(path, NULL);
-        js_owned *info = NULL, *answer = NULL;
+        js_owned *info = NULL;
         struct pd_error err;
 
         if (host_check_file(whole ? whole : path, 0, (uint32_t)geteuid(), getenv("PORTALD_PLUGIN_HOST"), &info, &err) <
                 0) {
-                if (json) {
-                        answer = json_pack("{s:s,s:b,s:s}", "path", path, "good", 0, "error", err.text);
-                        (void)print_json(answer);
-                }
+                if (list)
+                        (void)json_array_append_new(
+                                list, json_pack("{s:s,s:b,s:s}", "path", path, "good", 0, "error", err.text));
                 say(c, "%s: %s", path, err.text);
                 return CLI_REFUSED;
         }
-        if (json) {
+        if (list) {
                 (void)json_object_set_new(info, "path", json_string(path));
                 (void)json_object_set_new(info, "good", json_true());
-                return print_json(info);
+                (void)json_array_append(list, info);
+                return CLI_OK;
         }
-        (void)printf("%s: good: %s %s\n", path, js_str(info, "name", "?"), js_str(info, "version", ""));
+        (void)printf("%s: good: %s %s %s, ABI %s\n", path, js_str(info, "kind", "plugin"), js_str(info, "name", "?"),
+                js_str(info, "version", ""), js_str(info, "abi", "?"));
         print_slots(json_object_get(info, "slots"));
         return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
 }
 
 static int check_files(struct cli *c, const struct cli_line *line)
 {
+        js_owned *list = cli_has(line, "--json") ? json_array() : NULL, *answer = NULL;
         int first = CLI_OK;
 
         if (line->args_n < 2) {
@@ -93,12 +96,15 @@ static int check_files(struct cli *c, const struct cli_line *line)
                 return CLI_REFUSED;
         }
         for (size_t i = 1; i < line->args_n; i++) {
-                int code = check_file(c, line->args[i], cli_has(line, "--json"));
+                int code = check_file(c, line->args[i], list);
 
                 if (first == CLI_OK)
                         first = code;
         }
-        return first;
+        if (!list)
+                return first;
+        answer = json_pack("{s:O}", "plugins", list);
+        return print_json(answer) == CLI_OK ? first : CLI_FAILED;
 }
 
 int cmd_plugins(struct cli *c, const struct cli_line *line)

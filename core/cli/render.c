@@ -144,6 +144,19 @@ int say_error(const struct cli *c, const struct pd_error *err, const struct http
         return exit_of(err->code);
 }
 
+bool count_parse(const char *text, long max, long *ret)
+{
+        long n;
+
+        if (!*text || strlen(text) > 9 || strspn(text, "0123456789") != strlen(text))
+                return false;
+        n = strtol(text, NULL, 10);
+        if (n > max)
+                return false;
+        *ret = n;
+        return true;
+}
+
 int64_t now_wall_us(void)
 {
         struct timespec ts;
