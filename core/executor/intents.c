@@ -55,22 +55,14 @@ static void start_refused(struct turn *t, struct op *op, const struct pd_error *
                 start_failed(t, en, err);
 }
 
-/* The runner would not even begin: the job runs on, as after a refused save. */
+/* The runner would not even begin. */
 static void save_refused(struct turn *t, struct op *op, const struct pd_error *err)
 {
         struct entry *en = op_entry(op);
-        struct job after;
-        char message[320];
+        js_owned *error = js_from_error(err);
 
-        if (!en || en->job.state != JOB_SAVING)
-                return;
-        after = en->job;
-        after.state = JOB_RUNNING;
-        after.cause = CAUSE_NONE;
-        after.op_mode = OP_NONE;
-        after.op_cause = CAUSE_NONE;
-        (void)str_format(message, sizeof message, "not saved: %s; it runs on", err->text);
-        (void)job_change(t, en, after, EVENT_REFUSED, NULL, message);
+        if (en)
+                save_gave_up(t, en, error, NULL, false);
 }
 
 static void ignored_error(struct turn *t, struct op *op, const struct pd_error *err)

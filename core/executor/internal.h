@@ -232,6 +232,7 @@ void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
 void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew);
 void observe_missing(struct engine *e, struct mach *m, const json_t *placements); /* jobs that should be there and are not */
 void observe_measures(struct engine *e, struct mach *m, const json_t *event);
+void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const json_t *values, bool refused);
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
 
 /* --- place.c --- */

@@ -119,30 +119,23 @@ static void record_checkpoint(struct turn *t, struct entry *en, struct job *afte
         after->checkpoint = c.id;
 }
 
-/* All values by name, as `portal show` and suspend print them. */
-static char *trouble_text(const struct turn *t, const struct seen *s)
+/* The save did not come about and the job runs on (P-21, P-25): said by name, and tried again after 10 minutes, doubling to an hour. */
+void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const json_t *values, bool refused)
 {
-        js_owned *o = json_pack("{s:O?,s:O?,s:s,s:I}", "error", json_object_get(s->save, "error"), "values", json_object_get(s->save, "values"),
-                "cause", js_str(s->save, "cause", ""), "at_wall_us", (json_int_t)t->now_wall_us);
-
-        return o ? js_dump(o) : NULL;
-}
-
-static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
-{
-        struct job after = en->job;
-        const json_t *error = json_object_get(s->save, "error"), *values = json_object_get(s->save, "values");
+        js_owned *trouble = json_pack("{s:O?,s:O?,s:s,s:I}", "error", error, "values", values, "cause", job_cause_name((enum job_cause)en->job.op_cause),
+                "at_wall_us", (json_int_t)t->now_wall_us);
+        pd_cleanup(freep) char *text = trouble ? js_dump(trouble) : NULL;
+        const char *policy = job_cause_name((enum job_cause)en->job.op_cause);
         const json_t *first = json_array_get(values, 0);
-        pd_cleanup(freep) char *trouble = trouble_text(t, s);
-        size_t n = json_array_size(values);
+        struct job after = en->job;
         int64_t wait = RETRY_FIRST_US;
-        char message[400];
+        char message[400], id[ID_TEXT_MAX];
 
         if (after.state != JOB_SAVING)
                 return;
         if (first)
                 (void)str_format(message, sizeof message, "cannot be saved, so it runs on: %s (%s): %s%s", js_str(first, "path", "?"),
-                        js_str(first, "type", "?"), js_str(first, "reason", ""), n > 1 ? ", and more: see `portal precheck`" : "");
+                        js_str(first, "type", "?"), js_str(first, "reason", ""), json_array_size(values) > 1 ? ", and more: see `portal precheck`" : "");
         else
                 (void)str_format(message, sizeof message, "could not be saved, so it runs on: %s", js_str(error, "text", "no reason given"));
         if (en->live) {
@@ -157,11 +150,15 @@ static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
         after.op_cause = CAUSE_NONE;
         after.op_checkpoint = (struct id){ { 0 } };
         after.next_try_wall_us = t->now_wall_us + (wait < RETRY_MAX_US ? wait : RETRY_MAX_US);
-        if (!job_change(t, en, after, EVENT_REFUSED, &(struct job_doc){ .trouble = trouble }, message))
+        if (!job_change(t, en, after, EVENT_REFUSED, &(struct job_doc){ .trouble = text }, message))
                 return;
-        act_decision(t, en->job.id, js_str(s->save, "cause", ""), streq(s->save_state, "refused") ? "refused" : "failed", message,
-                json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
-        log_warning("job %s: %s", js_str(s->p, "job", ""), message);
+        act_decision(t, en->job.id, policy, refused ? "refused" : "failed", message, json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
+        log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
+}
+
+static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
+{
+        save_gave_up(t, en, json_object_get(s->save, "error"), json_object_get(s->save, "values"), streq(s->save_state, "refused"));
 }
 
 static void save_kept(struct turn *t, struct entry *en, const struct seen *s)
