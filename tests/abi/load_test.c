@@ -137,7 +137,7 @@ static void test_files(void)
         refused("below a directory that everyone may write to", path, 0, PD_E_PERM,
                 "the directory is writable by everyone", true);
         below(other, "link-into-open.so");
-        (void)symlink(path, other);
+        (void)!symlink(path, other);
         (void)chmod(writable, 0775);
         refused("a link to a place that a group may write to", other, 0, PD_E_PERM,
                 "the directory is writable by its group", true);
@@ -153,7 +153,7 @@ static void test_files(void)
         (void)mkfifo(path, 0600);
         refused("a fifo", path, 0, PD_E_INVALID, "is a fifo", true);
         below(path, "loop.so");
-        (void)symlink(path, path);
+        (void)!symlink(path, path);
         refused("a link to itself", path, 0, PD_E_INVALID, "more than 40 links", true);
         below(path, "text.so");
         f = fopen(path, "we");
@@ -186,7 +186,7 @@ static void test_good(void)
         refused("the right file for another purpose", path, PD_KIND_VAULT, PD_E_ABI,
                 "is a billing plugin, and a vault plugin is needed", false);
         below(link, "link.so");
-        (void)symlink("./bad-none.so", link);
+        (void)!symlink("./bad-none.so", link);
         tap_ok(host_check_file(link, 0, geteuid(), PROGRAM, NULL, &err) == 0, "a link whose way is safe is followed");
         (void)plugin_dir_copy(dir, PLUGINS "bad-later.so", NULL, path);
         tap_ok(host_check_file(path, 0, geteuid(), PROGRAM, NULL, &err) == 0,

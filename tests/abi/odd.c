@@ -52,13 +52,15 @@ static void leak(void)
         }
 }
 
+static volatile int *volatile nowhere = (volatile int *)8;
+
 /* The ways to be bad that do not need the slot. */
 static int misbehave(const struct odd *o, struct pd_call *call, const char *slot, struct pd_error *err)
 {
         if (strcmp(o->at, slot) != 0)
                 return 0;
         if (strcmp(o->behave, "segfault") == 0)
-                *(volatile int *)8 = 1;
+                *nowhere = 1;
         if (strcmp(o->behave, "exit") == 0)
                 exit(3);
         if (strcmp(o->behave, "leak") == 0)

@@ -122,9 +122,10 @@ __attribute__((unused)) static bool suite_reopen(struct suite *s)
 /* The plugin as it can be loaded; copied to `safe` where it has to be. */
 static bool suite_place(struct suite *s, const char *plugin, const char *safe)
 {
+        pd_cleanup(freep) char *real = realpath(plugin, NULL);
         struct pd_error err = { 0 };
 
-        if (!realpath(plugin, s->plugin))
+        if (!real || !str_format(s->plugin, sizeof s->plugin, "%s", real))
                 return tap_ok(false, "%s is there", plugin);
         if (host_check_file(s->plugin, s->kind, geteuid(), s->program, NULL, &err) == -(int)PD_E_PERM &&
                 !plugin_dir_copy(safe, plugin, NULL, s->plugin))
