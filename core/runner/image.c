@@ -542,3 +542,10 @@ void images_tidy(struct runner *r)
         if (d)
                 (void)closedir(d);
 }
+
+void images_close(struct runner *r)
+{
+        while (r->pulls.n > 0)
+                (void)pull_free(r->pulls.at[0]);
+        vec_free(&r->pulls);
+}

@@ -27,5 +27,6 @@ void image_forget(
 /* Is the reference well formed, allowed, and (oci:, dir:) there? *ret: {"ref", "digest"?, "present"}. */
 int image_inspect(struct runner *r, const char *ref, json_t **ret, struct pd_error *err);
 void images_tidy(struct runner *r); /* at start: half-done pulls */
+void images_close(struct runner *r);
 
 #endif

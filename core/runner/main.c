@@ -378,6 +378,7 @@ static void close_all(struct runner *r)
         while (r->jobs.n > 0)
                 (void)job_free(r->jobs.at[0]);
         vec_free(&r->jobs);
+        images_close(r);
         sd_event_source_disable_unref(r->ticker);
         sd_event_source_disable_unref(r->stop_signal[0]);
         sd_event_source_disable_unref(r->stop_signal[1]);
