@@ -2,7 +2,7 @@
 /* A provider in one file: a shelf of machines of your own. The configuration lists them; a launch takes one off the shelf, a
  * terminate puts it back. It never powers anything on or off.
  *
- *   provider = "shelf"; state = "/var/lib/shelf"; machines = "box1 box2"; price = "0";
+ *   provider = "shelf"; options: { state = "/var/lib/shelf"; machines = "box1 box2"; price = "0"; };
  *
  * A machine that is lent out is a file state/NAME, with the launch's token and tags, one "key=value" a line. The file is made by link(2),
  * which is atomic and fails if it is there: so the same token twice finds its machine, and no machine is lent twice, whatever
