@@ -29,7 +29,8 @@ struct conn {
         struct MHD_Connection *mhd;
         int fd; /* MHD's */
         struct peer peer;
-        bool over; /* past a limit: answered once with a sentence, then closed */
+        bool served; /* has answered: what is idle now is closed without a word, which nobody can take for an answer */
+        bool over;   /* past a limit: answered once with a sentence, then closed */
         enum conn_phase phase;
         int64_t deadline_boot_us; /* of the phase; INT64_MAX = none */
 

@@ -60,7 +60,7 @@ static void conn_late(struct conn *c)
                 exchange_late(c);
                 return;
         }
-        if (c->phase == CONN_READING)
+        if (c->phase == CONN_READING && !c->served)
                 say_slow(c->fd);
         (void)shutdown(c->fd, SHUT_RDWR); /* MHD sees the end of it and cleans up */
 }
@@ -233,6 +233,7 @@ static void on_completed(void *arg, struct MHD_Connection *mhd, void **req, enum
         if (!c)
                 return;
         exchange_clear(c);
+        c->served = true;
         conn_phase(c, CONN_READING, c->api->request_timeout_us);
 }
 

@@ -8,6 +8,8 @@
 
 #define LOG_MAX 1048576
 #define LOG_WAIT_MS 30000
+#define LOG_REST_MS 1000 /* for the last bytes of a job that is over */
+#define LOG_REST_ROUNDS 10
 #define CALL_TIMEOUT_US (60 * USEC_PER_SEC)
 #define RETRY_US (60 * USEC_PER_SEC)
 #define DELAY_MIN_US (100 * USEC_PER_MSEC)
@@ -20,6 +22,8 @@ struct following {
         char told[96]; /* state and generation of the last line on stderr */
         bool over;     /* ended or suspended: only the rest of the log is to come */
         int64_t offset;
+        bool waits_for_log; /* and has said so */
+        int empty;          /* rounds in a row that brought nothing */
 };
 
 int cli_retry_for(const struct cli_line *line, int64_t *ret_us, struct pd_error *err)
@@ -127,53 +131,86 @@ static int reconnect(struct following *f, const struct pd_error *why, struct pd_
         return open_events(f, err);
 }
 
-/* One piece of the log. *ret_more: something came, or may still come. */
-static int fetch(struct following *f, bool *ret_more, struct pd_error *err)
+/* One piece of the log. */
+struct piece {
+        bool answered; /* by portald, be it with an error */
+        bool some, end;
+};
+
+static int fetch(struct following *f, struct piece *ret, struct pd_error *err)
 {
         struct http_reply reply;
         char what[160], path[320];
         int r;
 
+        *ret = (struct piece){ 0 };
         (void)str_format(what, sizeof what, "logs?offset=%" PRId64 "&max=%d&wait_ms=%d", f->offset, LOG_MAX,
-                f->over ? 0 : LOG_WAIT_MS);
+                f->over ? LOG_REST_MS : LOG_WAIT_MS);
         if (!job_path(path, sizeof path, f->p->job, what))
                 return pd_fail(err, PD_E_INVALID, "the job's id is too long");
         r = http_call(f->c->http, "GET", path, NULL, NULL, CALL_TIMEOUT_US + LOG_WAIT_MS * USEC_PER_MSEC, &reply, err);
         if (r == 0 && reply.n > 0 && (fwrite(reply.data, 1, reply.n, stdout) != reply.n || fflush(stdout) != 0))
                 r = pd_fail(err, PD_E_CANCELLED, "stdout is closed");
+        ret->answered = reply.status != 0;
         if (r == 0) {
                 f->offset = reply.next >= 0 ? reply.next : f->offset + (int64_t)reply.n;
-                *ret_more = reply.n > 0 || !reply.eof;
-                if (f->over)
-                        *ret_more = reply.n > 0;
+                ret->some = reply.n > 0;
+                ret->end = reply.eof;
         }
         http_reply_clear(&reply);
         return r;
 }
 
-/* Until the job is over and its log is at its end. */
-static int stay(struct following *f, struct pd_error *err)
+static bool passing(int r)
 {
-        for (;;) {
-                bool more = true;
-                int r = http_events_state(f->c->http, err);
+        return r == -PD_E_IO || r == -PD_E_TRANSIENT || r == -PD_E_FULL || r == -PD_E_BUSY || r == -PD_E_DEADLINE;
+}
 
-                if (r == 0 || f->over)
-                        r = fetch(f, &more, err);
-                if (r == -PD_E_CANCELLED && !http_interrupted(f->c->http) && !ferror(stdout))
-                        continue; /* an event broke the wait off */
-                if (r == -PD_E_IO || r == -PD_E_TRANSIENT || r == -PD_E_FULL) {
-                        struct pd_error why = *err;
+/* portald answers, but the job's machine does not: its log comes later, or, for a job that is over, perhaps never. 1 = enough. */
+static int log_missing(struct following *f, int r, const struct pd_error *err)
+{
+        bool gone = r == -PD_E_NOT_FOUND || r == -PD_E_GONE;
 
-                        r = reconnect(f, &why, err);
-                }
-                if (r < 0)
-                        return r;
-                if (f->over && !more)
-                        return 0;
-                if (!more && !f->over) /* the log is at its end, and the job's last word is on its way */
-                        (void)http_wait(f->c->http, USEC_PER_SEC);
+        if (f->over) {
+                if (!gone || f->offset > 0)
+                        say(f->c, "the rest of its log cannot be read: %s", err->text);
+                return 1;
         }
+        if (!passing(r))
+                return r;
+        if (!f->waits_for_log)
+                say(f->c, "its log cannot be read now: %s; waiting for it", err->text);
+        f->waits_for_log = true;
+        (void)http_wait(f->c->http, USEC_PER_SEC);
+        return 0;
+}
+
+/* One round. 1 = the job is over and its log is at its end. */
+static int look(struct following *f, struct pd_error *err)
+{
+        struct piece piece = { 0 };
+        int r = http_events_state(f->c->http, err);
+
+        if (r == 0 || f->over)
+                r = fetch(f, &piece, err);
+        if (r == -PD_E_CANCELLED)
+                return http_interrupted(f->c->http) || ferror(stdout) ? r : 0; /* else an event broke the wait off */
+        if (r < 0 && piece.answered)
+                return log_missing(f, r, err);
+        if (r < 0 && passing(r)) {
+                struct pd_error why = *err;
+
+                return reconnect(f, &why, err);
+        }
+        if (r < 0)
+                return r;
+        f->waits_for_log = false;
+        f->empty = piece.some ? 0 : f->empty + 1;
+        if (f->over && !piece.some)
+                return piece.end || f->empty > LOG_REST_ROUNDS;
+        if (!piece.some && piece.end) /* the log is at its end, and the job's last word is on its way */
+                (void)http_wait(f->c->http, USEC_PER_SEC);
+        return 0;
 }
 
 static int detached(const struct following *f)
@@ -210,11 +247,11 @@ int follow(struct cli *c, const struct follow_params *p)
 
         interrupt_begin(c, &interrupt);
         r = open_events(&f, &err);
-        if (r == 0)
-                r = stay(&f, &err);
+        while (r == 0)
+                r = look(&f, &err);
         http_events_close(c->http);
         interrupt_end(c, &interrupt);
-        if (r == 0) {
+        if (r > 0) {
                 code = over(&f);
         } else if (r == -PD_E_CANCELLED) {
                 code = detached(&f);

@@ -234,6 +234,12 @@ static void test_slow(void)
                 turn();
         tap_int((long long)api_connections(t.api), 0, "and nothing is held");
         client_free(&c);
+        c = client_new();
+        client_request(&c, "GET", "/v1/status", "", "");
+        (void)client_answer(&c);
+        client_again(&c);
+        tap_ok(client_wait(&c, NULL) && c.n == 0, "one that is idle after an answer is closed without a word");
+        client_free(&c);
         client_free(&idle);
         unserve();
 }
