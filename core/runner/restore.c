@@ -172,8 +172,12 @@ int restore_capture(struct chain *c, struct pd_error *err)
 
 int restore_captured(struct chain *c, const struct pd_error *why, struct pd_error *err)
 {
+        const char *load = js_str(c->text, "prestart", NULL);
+
         of(c)->fd = safe_close(of(c)->fd);
-        return why ? fail_with(c->job, why, "its saved state", err) : 0;
+        if (why)
+                return fail_with(c->job, why, "its saved state", err);
+        return load ? prestart_into_bundle(c->job, load, err) : 0;
 }
 
 int restore_verify(struct chain *c, struct pd_error *err)

@@ -42,4 +42,7 @@ int restore_verified(struct chain *c, const struct pd_error *why, struct pd_erro
 int restore_let_go(struct chain *c, struct pd_error *err);
 const char *restore_checkpoint(const struct job *j); /* NULL = none asked for */
 
+/* prestart.c: the bundle's process first runs a capture's command (a JSON array of words), then becomes the job's. */
+int prestart_into_bundle(struct job *j, const char *text, struct pd_error *err);
+
 #endif

@@ -92,8 +92,8 @@ struct pd_checkpoint {
         int (*abort)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);
         /* Required. Before the container's start (it is created, or not yet): lays out what is in dir_fd so that the start
          * continues from there. Never trusts dir_fd for privilege. Puts "prestart" = a JSON array of words, if a command must
-         * first run to its end in a container of the same root filesystem, mounts and environment (exit code 0, or the restore
-         * has failed); the capture `command` asks so for the job's own load command. */
+         * first run to its end in the same container (exit code 0, or the job does not begin): the capture `command` asks
+         * so for the job's own load command. */
         int (*restore)(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err);
         /* Required. After the start: 0 = the job has really taken the state up; -PD_E_BUSY = not yet, ask again. */
         int (*verify)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);
