@@ -48,18 +48,21 @@ int job_exit_code(const json_t *job)
         return code > 0 && code < 256 ? (int)code : CLI_FAILED;
 }
 
+/* "train is running on lab/here/box", "train was stopped", "train failed: it exited with code 7" */
 static void tell(const struct following *f)
 {
         const char *state = js_str(f->job, "state", "?"), *result = js_str(f->job, "result", ""),
                    *offer = js_str(f->job, "offer", "");
         const char *waiting = js_str(f->job, "waiting", ""),
                    *message = *waiting ? waiting : js_str(f->job, "message", "");
-        bool ended = streq(state, "ended"), colour = f->c->colour_err;
+        bool ended = streq(state, "ended") && *result, colour = f->c->colour_err;
+        const char *word = ended ? result : state, *verb = !ended ? "is " : streq(result, "stopped") ? "was " : "";
         char name[96], text[600], where[200];
 
-        (void)fprintf(stderr, "portal: %s is %s%s%s", plain(js_str(f->job, "name", f->p->job), name, sizeof name),
-                colour_on(colour, colour_of_state(state, result)), ended && *result ? result : state,
-                colour_off(colour));
+        if (str_starts(message, word)) /* it says so itself */
+                message += strlen(word) + strspn(message + strlen(word), ":, ");
+        (void)fprintf(stderr, "portal: %s %s%s%s%s", plain(js_str(f->job, "name", f->p->job), name, sizeof name), verb,
+                colour_on(colour, colour_of_state(state, result)), word, colour_off(colour));
         if (*offer && !strstr(message, offer) &&
                 (streq(state, "starting") || streq(state, "running") || streq(state, "restoring")))
                 (void)fprintf(stderr, " on %s", plain(offer, where, sizeof where));
