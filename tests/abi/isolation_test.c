@@ -119,15 +119,18 @@ static void test_death_with_token(void)
 /* Three hang at once, so that one wait of deadline and grace serves them all. */
 static void test_hangs(struct host *beside)
 {
-        struct reply query = { 0 }, token = { 0 }, inside = { 0 }, behind = { 0 }, after = { 0 };
+        struct reply query = { 0 }, token = { 0 }, inside = { 0 }, behind = { 0 }, after = { 0 }, stuck = { 0 },
+                     refused = { 0 };
         struct host *a = must_open(odd_path, "hang", "offers", HOST_PROCESS),
                     *b = must_open(odd_path, "hang", "launch", HOST_PROCESS),
-                    *c = must_open(odd_path, "slow", "offers", HOST_NONE);
+                    *c = must_open(odd_path, "slow", "offers", HOST_NONE),
+                    *d = must_open(odd_path, "hang", "offers", HOST_NONE);
 
         ask(a, &query, "offers", NULL, NULL, 0, NULL, 100 * USEC_PER_MSEC);
         ask(b, &token, "launch", launch_args(), NULL, 0, "tok-2", 100 * USEC_PER_MSEC);
         ask(a, &behind, "caps", NULL, NULL, 0, NULL, 100 * USEC_PER_MSEC);
         ask(c, &inside, "offers", NULL, NULL, 0, NULL, 100 * USEC_PER_MSEC);
+        ask(d, &stuck, "offers", NULL, NULL, 0, NULL, 100 * USEC_PER_MSEC);
         answers_beside(beside, "hangs past its deadline");
         (void)turn_until(loop, &behind.done, 5 * USEC_PER_SEC);
         tap_int(behind.rc, -PD_E_TRANSIENT, "a call whose deadline passes in the queue was never begun: TRANSIENT");
@@ -139,6 +142,11 @@ static void test_hangs(struct host *beside)
         tap_int(query.rc, -PD_E_DEADLINE, "a query that hangs is DEADLINE after the grace");
         tap_int(token.rc, -PD_E_UNKNOWN_OUTCOME, "a launch that hangs is an unknown outcome after the grace");
         tap_has(token.err.text, "launch did not return within", "... and says so");
+        (void)turn_until(loop, &stuck.done, 20 * USEC_PER_SEC);
+        tap_int(stuck.rc, -PD_E_DEADLINE, "isolation none: a call that never comes back is DEADLINE all the same");
+        ask(d, &refused, "caps", NULL, NULL, 0, NULL, 200 * USEC_PER_MSEC);
+        (void)turn_until(loop, &refused.done, 5 * USEC_PER_SEC);
+        tap_int(refused.rc, -PD_E_TRANSIENT, "... and the plugin gets no other call while its thread is out");
         tap_ok(ask_wait(loop, a, &after, "caps", NULL, NULL, 0, NULL) == 0,
                 "the killed plugin is started again for the next call");
         reply_clear(&query);
@@ -149,6 +157,9 @@ static void test_hangs(struct host *beside)
         host_free(a);
         host_free(b);
         host_free(c);
+        host_free(d); /* leaves the thread alone */
+        reply_clear(&stuck);
+        reply_clear(&refused);
 }
 
 /* Nonsense that is judged: behaviour, slot, with a token?, a part of the sentence. */
