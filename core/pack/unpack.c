@@ -113,7 +113,7 @@ static int put_content(struct unpacker *u, int at, const char *name, const char 
 
 static int put_link(struct unpacker *u, int at, const char *name, const char *target, struct pd_error *err)
 {
-        const char *target_name;
+        const char *target_name = "";
         pd_cleanup(closep) int from = -1;
         struct stat st;
 
@@ -242,7 +242,7 @@ static int put_root(struct unpacker *u, struct archive_entry *e, struct pd_error
 
 static int put_entry(struct unpacker *u, struct archive_entry *e, struct pd_error *err)
 {
-        const char *path = archive_entry_pathname(e), *name, *link = archive_entry_hardlink(e);
+        const char *path = archive_entry_pathname(e), *name = "", *link = archive_entry_hardlink(e);
         pd_cleanup(freep) char *trimmed = NULL;
         pd_cleanup(closep) int at = -1;
         size_t n;

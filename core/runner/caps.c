@@ -167,9 +167,10 @@ static json_t *caps(struct runner *r)
                 "{s:b, s:b, s:b, s:b}", "cpu", r->cg.cpu, "memory", r->cg.memory, "io", r->cg.io, "pids", r->cg.pids);
         return json_pack("{s:I, s:I, s:I, s:i, s:o, s:b, s:o, s:o, s:O, s:O}", "cpu_milli",
                 (json_int_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000, "memory_bytes",
-                (json_int_t)(si.totalram * si.mem_unit), "disk_bytes", (json_int_t)(fs.f_bavail * fs.f_frsize), "gpus",
-                0, "runtime", runtime, "userns", r->cfg.user_ns, "limits", limits, "controllers", controllers(r),
-                "captures", r->captures, "notes", r->notes);
+                (json_int_t)si.totalram * (json_int_t)si.mem_unit, "disk_bytes",
+                (json_int_t)fs.f_bavail * (json_int_t)fs.f_frsize, "gpus", 0, "runtime", runtime, "userns",
+                r->cfg.user_ns, "limits", limits, "controllers", controllers(r), "captures", r->captures, "notes",
+                r->notes);
 }
 
 json_t *caps_hello(struct runner *r)

@@ -233,7 +233,7 @@ static int set_limits(const struct cgroups *c, const char *dir, const struct cgr
         int r = 0;
 
         if (c->cpu && l->cpu_milli > 0) { /* quota of 100 ms periods */
-                (void)str_format(text, sizeof text, "%lld 100000", (long long)(l->cpu_milli * 100));
+                (void)str_format(text, sizeof text, "%lld 100000", (long long)l->cpu_milli * 100);
                 r = set_number(dir, "cpu.max", text, err);
         }
         if (r == 0 && c->memory && l->memory_bytes > 0) {
@@ -279,8 +279,8 @@ static void kill_each(const char *dir)
         if (!procs || disk_read(procs, 1 << 20, &text, NULL, NULL) < 0)
                 return;
         for (char *w = strtok_r(text, "\n", &save); w; w = strtok_r(NULL, "\n", &save))
-                if (atoi(w) > 1)
-                        (void)kill(atoi(w), SIGKILL);
+                if (strtol(w, NULL, 10) > 1)
+                        (void)kill((pid_t)strtol(w, NULL, 10), SIGKILL);
 }
 
 void cgroup_kill(struct cgroups *c, const char *name, const char *leaf)
@@ -369,7 +369,7 @@ static int64_t summed_rss(const char *procs_text)
         int64_t sum = 0;
 
         for (char *w = copy ? strtok_r(copy, "\n", &save) : NULL; w; w = strtok_r(NULL, "\n", &save)) {
-                pd_cleanup(freep) char *path = path_fmt("/proc/%d/smaps_rollup", atoi(w));
+                pd_cleanup(freep) char *path = path_fmt("/proc/%ld/smaps_rollup", strtol(w, NULL, 10));
                 pd_cleanup(freep) char *text = NULL;
                 const char *pss;
 

@@ -10,6 +10,8 @@
 #include "runner/rootfs.h"
 #include "runner/runner.h"
 
+#define LOOK_AGAIN_US (20 * USEC_PER_MSEC)
+
 static void signal_main(struct job *j, int sig)
 {
         int fd = j->pid > 0 ? (int)syscall(SYS_pidfd_open, (pid_t)j->pid, 0) : -1;
@@ -213,10 +215,36 @@ static void stop_clock(struct job *j)
         j->ran_us = job_ran_us(j);
 }
 
+static int on_look_again(sd_event_source *s, uint64_t usec, void *arg)
+{
+        struct job *j = arg;
+
+        (void)s, (void)usec;
+        j->monitor = sd_event_source_disable_unref(j->monitor);
+        finish_exited(j);
+        return 0;
+}
+
+/* The supervisor is gone, but not all of its container (it was killed itself): nothing counts as ended while something of it lives. */
+static bool still_there(struct job *j)
+{
+        pd_cleanup(freep) char *unit = job_unit(j);
+
+        if (!unit || !cgroup_populated(&j->r->cg, unit, "payload"))
+                return false;
+        cgroup_kill(&j->r->cg, unit, "payload");
+        j->monitor = sd_event_source_disable_unref(j->monitor);
+        return sd_event_add_time_relative(
+                       j->r->loop, &j->monitor, CLOCK_BOOTTIME, LOOK_AGAIN_US, 0, on_look_again, j) >= 0;
+}
+
 void finish_exited(struct job *j)
 {
         struct pd_error err;
         json_t *result = NULL;
+
+        if (still_there(j))
+                return;
 
         progress_read(j);
         if (monitor_read_exit(j, &result, &err) < 0) {

@@ -467,8 +467,8 @@ int image_get(struct runner *r, const char *ref, const char *digest, uint32_t id
         pd_cleanup(target_clear) struct target t = { 0 };
         uint32_t shift = r->can_idmap ? 0 : id_base;
         pd_cleanup(freep) char *key = path_fmt("%s|%s|%u", ref, digest, shift);
-        struct pd_error why;
-        struct pull *p;
+        struct pd_error why = { 0 };
+        struct pull *p = NULL;
         struct image kept;
         int e;
 
@@ -488,7 +488,8 @@ int image_get(struct runner *r, const char *ref, const char *digest, uint32_t id
         for (size_t i = 0; i < r->pulls.n; i++)
                 if (streq(r->pulls.at[i]->key, key))
                         return join(r->pulls.at[i], done, arg, err);
-        if ((e = pull_new(r, ref, key, shift, &p, err)) < 0)
+        e = pull_new(r, ref, key, shift, &p, err);
+        if (e < 0 || !p)
                 return e;
         if ((e = join(p, done, arg, &why)) == 0)
                 e = begin_pull(p, &t, digest_good(digest) ? digest : "", &why);

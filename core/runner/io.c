@@ -130,8 +130,8 @@ int disk_read(const char *path, size_t max, char **ret, size_t *ret_n, struct pd
 int disk_read_json(const char *path, json_t **ret, struct pd_error *err)
 {
         pd_cleanup(freep) char *text = NULL;
-        struct pd_error why;
-        size_t n;
+        struct pd_error why = { 0 };
+        size_t n = 0;
         int r = disk_read(path, DISK_READ_MAX, &text, &n, err);
 
         if (r < 0)
@@ -198,7 +198,6 @@ uint64_t proc_start_time(pid_t pid)
 {
         char path[64], line[1024];
         pd_cleanup(closep) int fd = -1;
-        unsigned long long start;
         const char *p;
         ssize_t n;
 
@@ -212,8 +211,10 @@ uint64_t proc_start_time(pid_t pid)
         p = strrchr(line, ')'); /* the name may hold blanks and parentheses */
         if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
                 return 0;
-        if (sscanf(p + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start) !=
-                1)
-                return 0;
-        return start;
+        p += 2;
+        for (int field = 3; p && field < 22; field++) {
+                p = strchr(p, ' ');
+                p = p ? p + 1 : NULL;
+        }
+        return p ? strtoull(p, NULL, 10) : 0;
 }

@@ -21,11 +21,12 @@ const char *phase_text(enum phase p)
 }
 
 /* state.json, member by member. */
-#define NUMBERS(X)                                                                                               \
-        X(pid)                                                                                                   \
-        X(pid_start) X(monitor_pid) X(monitor_start) X(started_wall_us) X(started_boot_us) X(frozen_boot_us)     \
-                X(still_us) X(ran_us) X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) \
-                        X(progress_seq)
+#define NUMBERS(X)                                                                                             \
+        X(pid)                                                                                                 \
+        X(pid_start)                                                                                           \
+        X(monitor_pid)                                                                                         \
+        X(monitor_start) X(started_wall_us) X(started_boot_us) X(frozen_boot_us) X(still_us) X(ran_us) X(slot) \
+                X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq)
 #define TEXTS(X) X(image_digest) X(cause) X(boot_id) X(notice_source)
 #define OBJECTS(X) X(save) X(exit) X(error)
 #define STATE_VERSION 1
@@ -219,6 +220,7 @@ void job_changed(struct job *j)
 
         if (job_store(j, &err) < 0) { /* containers run on; the next runner reads what was last written */
                 log_error("%s: its state cannot be written: %s", j->id, err.text);
+                j->r->broken = true; /* nothing is answered `ok` from here on */
                 (void)sd_event_exit(j->r->loop, 1);
                 return;
         }
@@ -255,8 +257,11 @@ static int load_one(struct runner *r, const char *id, struct pd_error *err)
 
         if (!state || !order)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if (!disk_exists(state)) /* never answered ok: the order's directory alone */
-                return 0;
+        if (!disk_exists(state)) { /* a start that was never answered: its order is nobody's */
+                pd_cleanup(freep) char *dir = path_fmt("%s/jobs/%s", r->cfg.state_dir, id);
+
+                return dir ? disk_rmtree(dir, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        }
         if ((e = disk_read_json(state, &s, err)) < 0 || (e = disk_read_json(order, &o, err)) < 0 ||
                 (e = job_new(r, id, &j, err)) < 0)
                 return e;

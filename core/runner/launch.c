@@ -43,8 +43,11 @@ static int step_image(struct chain *c, struct pd_error *err)
 int start_own_dir(struct job *j, char *path_owned, mode_t mode, uint32_t uid, uint32_t gid, struct pd_error *err)
 {
         pd_cleanup(freep) char *path = path_owned;
-        int r = path ? disk_mkdir(path, mode, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        int r;
 
+        if (!path)
+                return pd_fail(err, PD_E_NOMEM, "no memory");
+        r = disk_mkdir(path, mode, err);
         if (r == 0 && chown(path, uid, gid) < 0)
                 return pd_fail(err, PD_E_IO, "%s: cannot give %s to the job: %m", j->id, path);
         if (r == 0 && chmod(path, mode) < 0) /* chown takes set-id bits away */

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHUNK (256 * 1024)
-#define RECORD_MAX (128 * 1024) /* the supervisor cuts lines long before that */
+#define CHUNK ((size_t)256 * 1024)
+#define RECORD_MAX ((size_t)128 * 1024) /* the supervisor cuts lines long before that */
 
 void logindex_clear(struct logindex *x)
 {
@@ -17,22 +17,28 @@ void logindex_clear(struct logindex *x)
 
 static bool parse_time(const char *s, size_t n, int64_t *ret_us)
 {
-        int year, mon, day, hour, min, sec, nano, oh, om;
-        char sign, buf[48];
-        struct tm tm;
+        char buf[48], *p;
+        struct tm tm = { 0 };
+        int64_t nano, hours, minutes;
 
         if (n < 30 || n >= sizeof buf)
                 return false;
         memcpy(buf, s, n);
         buf[n] = 0;
-        if (sscanf(buf, "%4d-%2d-%2dT%2d:%2d:%2d.%9d%c%2d:%2d", &year, &mon, &day, &hour, &min, &sec, &nano, &sign, &oh,
-                    &om) != 10)
+        p = strptime(buf, "%Y-%m-%dT%H:%M:%S", &tm);
+        if (!p || *p != '.')
                 return false;
-        tm = (struct tm){
-                .tm_year = year - 1900, .tm_mon = mon - 1, .tm_mday = day, .tm_hour = hour, .tm_min = min, .tm_sec = sec
-        };
+        nano = strtol(p + 1, &p, 10);
+        if (*p != '+' && *p != '-')
+                return false;
+        hours = strtol(p + 1, &p, 10) * (*(p - 3) == '-' ? -1 : 1);
+        if (*p != ':')
+                return false;
+        minutes = strtol(p + 1, &p, 10) * (hours < 0 ? -1 : 1);
+        if (*p)
+                return false;
         *ret_us = (int64_t)timegm(&tm) * USEC_PER_SEC + nano / 1000;
-        *ret_us -= (sign == '-' ? -1 : 1) * (oh * 60 + om) * USEC_PER_MIN;
+        *ret_us -= (hours * 60 + minutes) * USEC_PER_MIN;
         return true;
 }
 
@@ -86,9 +92,9 @@ int logindex_scan(struct logindex *x, int fd, int64_t budget, bool *ret_more, st
                         x->content += (int64_t)rec.n + rec.ends_line;
                         x->line_start = rec.ends_line;
                 }
-                more = at > 0 && n == CHUNK;
-                if (at == 0 && n >= RECORD_MAX)
-                        return pd_fail(err, PD_E_CORRUPT, "the log has a line longer than %d bytes", RECORD_MAX);
+                more = at > 0 && n == (ssize_t)CHUNK;
+                if (at == 0 && n >= (ssize_t)RECORD_MAX)
+                        return pd_fail(err, PD_E_CORRUPT, "the log has a line longer than %zu bytes", RECORD_MAX);
                 budget -= (int64_t)at;
         }
         *ret_more = more;

@@ -9,7 +9,7 @@
 #include "base/js.h"
 #include "base/vec.h"
 
-#define LOGINDEX_STEP (64 * 1024)
+#define LOGINDEX_STEP INT64_C(65536)
 
 struct logindex_mark {
         int64_t content, file; /* the record that begins at `file` begins with this byte of content */

@@ -30,7 +30,7 @@ static int answer(struct log_wait *w, struct job *j, int fd, struct pd_error *er
         if (r < 0)
                 return r;
         body = json_pack("{s:I, s:I, s:I, s:b, s:O}", "offset", (json_int_t)w->offset, "next",
-                (json_int_t)(w->offset + (int64_t)n), "size", (json_int_t)j->log.content, "eof",
+                (json_int_t)w->offset + (json_int_t)n, "size", (json_int_t)j->log.content, "eof",
                 !job_live(j) && w->offset + (int64_t)n >= j->log.content, "times", times);
         return conn_answer(w->client->conn, w->request, body, bytes, n, err);
 }
@@ -44,9 +44,12 @@ static int serve_wait(struct runner *r, struct log_wait *w)
         struct pd_error err;
         int e = 0;
 
-        if (!j)
-                e = pd_fail(&err, PD_E_NOT_FOUND, "%s is not known here any more", w->job);
-        else if (fd >= 0)
+        if (!j) {
+                (void)pd_fail(&err, PD_E_NOT_FOUND, "%s is not known here any more", w->job);
+                (void)conn_answer_error(w->client->conn, w->request, &err, NULL);
+                return 0;
+        }
+        if (fd >= 0)
                 e = logindex_scan(&j->log, fd, SCAN_BUDGET, &more, &err);
         if (e == 0 && (more || (w->offset >= j->log.content && job_live(j) && now_boot_us() < w->until_boot_us))) {
                 if (more)

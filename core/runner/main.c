@@ -176,8 +176,7 @@ static int take_config(struct runner *r, const struct options *o, const struct c
         k->private_cgroup_mount = o->private_cgroup_mount;
         k->measure_us = 10 * USEC_PER_SEC;
 #ifdef PORTALD_TEST_HOOKS
-        if (getenv("PORTAL_RUNNER_MEASURE_US"))
-                k->measure_us = strtoll(getenv("PORTAL_RUNNER_MEASURE_US"), NULL, 10);
+        k->measure_us = strtoll(str_or(getenv("PORTAL_RUNNER_MEASURE_US"), "10000000"), NULL, 10);
 #endif
         k->image_roots = json_array();
         for (size_t i = 0; i < c->runner.image_roots.n; i++)
@@ -272,6 +271,12 @@ static void say_what_is_missing(struct runner *r)
         if (!r->cg.pids)
                 caps_note(r, "the number of processes cannot be limited: there is no pids controller");
         r->can_idmap = r->cfg.user_ns && rootfs_can_idmap(r->cfg.state_dir, &err);
+#ifdef PORTALD_TEST_HOOKS
+        if (getenv("PORTAL_RUNNER_NO_IDMAP")) {
+                r->can_idmap = false;
+                (void)pd_fail(&err, PD_E_UNSUPPORTED, "a test says so");
+        }
+#endif
         if (!r->cfg.user_ns)
                 caps_note(r, "jobs run without a user namespace: root in a container is root on this machine");
         else if (r->can_idmap)

@@ -108,6 +108,6 @@ int monitor_read_exit(const struct job *j, json_t **ret, struct pd_error *err)
                 return pd_fail(err, PD_E_CORRUPT, "%s has no exit code in it", file);
         *ret = json_pack("{s:I, s:I, s:b, s:I}", "code", (json_int_t)code, "signal",
                 (json_int_t)(code > 128 && code <= 128 + 64 ? code - 128 : 0), "oom", disk_exists(oom_file), "wall_us",
-                (json_int_t)(st.st_mtim.tv_sec * USEC_PER_SEC + st.st_mtim.tv_nsec / 1000));
+                (json_int_t)st.st_mtim.tv_sec * USEC_PER_SEC + st.st_mtim.tv_nsec / 1000);
         return *ret ? 0 : pd_fail(err, PD_E_NOMEM, "no memory");
 }

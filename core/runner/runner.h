@@ -132,6 +132,7 @@ struct runner {
         int listen_fd;
         bool own_socket;                    /* made by us: removed at the end */
         int64_t stop_wall_us, stop_boot_us; /* the machine's lease; 0 = none */
+        bool broken;                        /* its records cannot be written: it ends       */
         bool vacating;                      /* the machine shuts down: no new starts */
         sd_event_source *listener, *ticker, *log_timer, *stop_signal[2];
         char installation[ID_TEXT_MAX]; /* whom this runner belongs to, and the newest epoch that it has seen */

@@ -67,7 +67,7 @@ static void tell(struct job *j, const char *state)
         (void)json_object_set_new(o, "cause", json_string(s->cause));
         (void)json_object_set_new(o, "state", json_string(state));
         (void)json_object_set_new(o, "progress", json_string(s->progress));
-        (void)json_object_set_new(o, "bytes", json_integer((json_int_t)(s->payload.bytes + s->layer.bytes)));
+        (void)json_object_set_new(o, "bytes", json_integer((json_int_t)s->payload.bytes + (json_int_t)s->layer.bytes));
         (void)json_object_set_new(o, "took_us", json_integer(now_boot_us() - s->began_boot_us));
         if (j->frozen_boot_us)
                 (void)json_object_set_new(o, "freeze_us", json_integer(now_boot_us() - j->frozen_boot_us));

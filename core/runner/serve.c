@@ -449,6 +449,8 @@ static void on_frame(void *arg, struct conn *conn, const struct frame *f, const 
         if (f->kind != FRAME_REQUEST)
                 return;
         e = dispatch(c->r, &a, &body, &err);
+        if (e >= 0 && c->r->broken)
+                e = pd_fail(&err, PD_E_IO, "this runner cannot write its records any more, and ends: see its log");
         if (e == 0)
                 e = conn_answer(conn, f->request, body, NULL, 0, &err);
         else if (e < 0)

@@ -179,8 +179,8 @@ static void renew(struct job *j, uint64_t generation, json_t *order)
 static int take_place(struct runner *r, const json_t *order, struct job **ret, struct pd_error *err)
 {
         const char *id = js_str(order, "job", "");
-        struct job *j;
-        int64_t slot;
+        struct job *j = NULL;
+        int64_t slot = 0;
         int e;
 
         if (r->jobs.n >= RUNNER_JOBS_MAX)
@@ -213,8 +213,11 @@ int start_job(struct runner *r, const json_t *order, uint64_t generation, struct
                         (unsigned long long)j->generation, j->id, phase_text(j->phase));
         if (j && !j->released && (e = finish_release(j, true, err)) < 0)
                 return e;
-        if (!copy || (!j && (e = take_place(r, order, &j, err)) < 0))
-                return copy ? e : pd_fail(err, PD_E_NOMEM, "no memory for the order");
+        if (!copy)
+                return pd_fail(err, PD_E_NOMEM, "no memory for the order");
+        e = fresh ? take_place(r, order, &j, err) : 0;
+        if (e < 0 || !j)
+                return e;
         renew(j, generation, pd_steal(copy));
         if ((e = start_own_dir(j, strdup(j->dir), 0710, 0, job_id_base(j), err)) < 0 ||
                 (e = job_store_order(j, err)) < 0) {

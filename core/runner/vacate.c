@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "runner/runner.h"
 
-#define VACATE_US (10 * USEC_PER_MIN) /* systemd's own TimeoutStopSec ends it earlier */
+#define VACATE_US (9 * USEC_PER_MIN) /* the service's TimeoutStopSec is 10 min */
 #define ASK_EVERY_US (500 * USEC_PER_MSEC)
 
 struct vacate {

@@ -132,7 +132,7 @@ static void test_marks(void)
         for (int turns = 0; more && turns < 1000; turns++)
                 good &= logindex_scan(&x, fd, 65536, &more, &err) == 0;
         tap_ok(good && !more && x.content == (int64_t)p, "a long log is scanned in turns");
-        tap_ok(x.marks.n >= 5, "with a mark each %d bytes", LOGINDEX_STEP);
+        tap_ok(x.marks.n >= 5, "with a mark each %lld bytes", (long long)LOGINDEX_STEP);
         for (size_t at = 0; at < p; at += 9973) {
                 js_owned *times = json_array();
                 pd_cleanup(freep) char *got = NULL;

@@ -395,9 +395,7 @@ int main(void)
         }
         if (!mkdtemp(work))
                 return 1;
-        {
-                pd_cleanup(freep) char *out = fresh_dir("out");
-        }
+        free(fresh_dir("out"));
         test_hostile();
         test_damage();
         test_round_trip();
