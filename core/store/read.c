@@ -41,10 +41,28 @@ static const char *const sql[READ_N] = {
         [READ_META] = "SELECT value FROM meta WHERE key=?",
 };
 
+void read_forget(struct store *s)
+{
+        if (s->reader && !sqlite3_get_autocommit(s->reader))
+                (void)sqlite3_exec(s->reader, "COMMIT", NULL, NULL, NULL);
+}
+
+static int hold_state(struct store *s, struct pd_error *err)
+{
+        if (!sqlite3_get_autocommit(s->reader) || !s->turn_end)
+                return 0;
+        if (sd_event_source_set_enabled(s->turn_end, SD_EVENT_ONESHOT) < 0)
+                return 0; /* each read then sees what is newest */
+        return store_exec(s->reader, "BEGIN", "beginning to read", err);
+}
+
 int read_begin(struct store *s, enum read_stmt which, sqlite3_stmt **ret, struct pd_error *err)
 {
         sqlite3_stmt *st = s->reads[which];
+        int r = hold_state(s, err);
 
+        if (r < 0)
+                return r;
         if (st && !sqlite3_stmt_busy(st)) {
                 *ret = st;
                 return 0;

@@ -6,9 +6,11 @@
 #include "store/columns.h"
 #include "store/place.h"
 
+/* All reads of one turn of the loop see one state of the store: a job and its doc, read one after the other, belong together. It is given up at
+ * the turn's end and before each done, since a read left open keeps the log from starting again. */
+void read_forget(struct store *s);
 /* Prepared once and kept; one that is at work (a callback reads the same thing again) gets a copy of its own. */
 int read_begin(struct store *s, enum read_stmt which, sqlite3_stmt **ret, struct pd_error *err);
-/* Ends it whatever happened: a read left open would keep the log from starting again. */
 void read_end(struct store *s, enum read_stmt which, sqlite3_stmt *st);
 /* 1 = a row, 0 = no more, negative. */
 int read_step(struct store *s, sqlite3_stmt *st, struct pd_error *err);

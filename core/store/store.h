@@ -6,7 +6,8 @@
  * happens" 1). A failed apply is fatal to the daemon: done gets err, and every later apply is refused.
  * Each job row that is written must be an edge of spec/life.h (or not change the state); anything else is -PD_E_INTERNAL, nothing written.
  *
- * Reads (get, scan) run on the loop on a connection of their own and see what is committed; they are short.
+ * Reads (get, scan) run on the loop on a connection of their own and see what is committed: all reads of one turn of the loop see one state,
+ * at least as new as every done that was called. They are short.
  * Includes base and spec. Keeps no copy of the hot records: core/executor owns those. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "store/place.h"
+#include "store/read.h"
 #include "store/schema.h"
 
 #define BALLAST_TRY_US USEC_PER_MIN
@@ -240,6 +241,7 @@ static void call_done(struct store *s)
 {
         struct txn *t, *next;
 
+        read_forget(s); /* what is called now must see what it is told of */
         (void)pthread_mutex_lock(&s->lock);
         t = s->over;
         s->over = NULL;
@@ -277,18 +279,20 @@ static void wake_writer(struct store *s)
 
 static int on_turn_end(sd_event_source *source, void *arg)
 {
+        struct store *s = arg;
+
         (void)source;
-        wake_writer(arg);
+        read_forget(s);
+        if (s->unwoken > 0)
+                wake_writer(s);
         return 0;
 }
 
-/* After everything else that this turn has to do. */
+/* Of the same priority as all others, which then take turns: a source that is always ready cannot keep the writer asleep. */
 static int add_turn_end(struct store *s, sd_event *loop)
 {
         int r = sd_event_add_defer(loop, &s->turn_end, on_turn_end, s);
 
-        if (r >= 0)
-                r = sd_event_source_set_priority(s->turn_end, SD_EVENT_PRIORITY_NORMAL + 1);
         return r >= 0 ? sd_event_source_set_enabled(s->turn_end, SD_EVENT_OFF) : r;
 }
 

@@ -476,6 +476,37 @@ static void test_order(void)
                 "and a second connection sees them");
 }
 
+/* The commit is there before the loop is told of it: what a turn has begun to read stays as it was. */
+static void test_one_state(void)
+{
+        struct job j = job_of(5000), next = j, got = { 0 };
+        struct txn *t = txn_new();
+        long long there = 0;
+
+        txn_submit(t, &j);
+        (void)place_apply(&p, t);
+        (void)store_get_job(p.store, j.id, &got, &p.err);
+        next.ran_us = 77;
+        t = txn_new();
+        txn_job(t, &j, &next, EVENT_N, NULL, T0, NULL);
+        for (int i = 0; i < 300; i++) { /* so many that the writer is woken within the turn */
+                struct txn *more = txn_new();
+
+                txn_meta(more, "more", "1");
+                (void)store_apply(p.store, i ? more : t, on_done, &p, &p.err);
+                if (i == 0)
+                        txn_free(more);
+        }
+        for (int i = 0; i < 2000 && there != 1; i++)
+                there = place_count(&p, "SELECT count(*) FROM job WHERE ran_us=77");
+        tap_int(there, 1, "a commit is on disk before the loop hears of it");
+        (void)store_get_job(p.store, j.id, &got, &p.err);
+        tap_int(got.ran_us, 0, "the turn still sees the state that it began with");
+        place_settle(&p);
+        (void)store_get_job(p.store, j.id, &got, &p.err);
+        tap_int(got.ran_us, 77, "and after its done the new one");
+}
+
 int main(void)
 {
         place_begin(&p);
@@ -489,6 +520,7 @@ int main(void)
         test_lookup();
         test_remove();
         test_order();
+        test_one_state();
         tap_int(p.done_bad, 0, "nothing failed on the way");
         place_end(&p);
         return tap_done();
