@@ -18,7 +18,7 @@ import random
 
 import portal                                                                   # (portal)
 
-CONTEXT, EMBED, HIDDEN, RATE = 3, 8, 32, 0.1
+CONTEXT, EMBED, HIDDEN, RATE = 3, 8, 32, 0.02
 
 
 def dot(a, b):
