@@ -32,7 +32,7 @@ const struct schema_row schema_rows[] = {
         { DAEMON_AS("check_every", check_every_us), .type = SCHEMA_DURATION, .fallback = "60s", .min = USEC_PER_SEC,
                 .max = USEC_PER_HOUR,
                 .help = "How often each running job is looked at; the setting check.every under another name." },
-        { DAEMON_AS("history", history_us), .type = SCHEMA_DURATION, .fallback = "60d", .min = USEC_PER_HOUR,
+        { DAEMON_AS("history", history_us), .type = SCHEMA_DURATION, .fallback = "60d", .min = USEC_PER_SEC,
                 .max = 3660 * USEC_PER_DAY, .help = "How long ended jobs, their logs and their decisions stay." },
         { DAEMON(plugin_dir), .type = SCHEMA_PATH, .fallback = PORTALD_PLUGINDIR,
                 .help = "Where plugins without a path are: KIND-NAME.so." },

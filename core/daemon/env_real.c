@@ -210,8 +210,8 @@ static void stream_again(struct env_stream *s)
                 log_error("no timer for the next try to reach %s", s->endpoint);
 }
 
-static int stream_open(struct env *e, const char *endpoint, uint32_t kind, const struct env_stream_events *events, struct env_stream **ret,
-        struct pd_error *err)
+static int stream_open(struct env *e, const char *endpoint, uint32_t kind, const struct env_stream_events *events,
+        struct env_stream **ret, struct pd_error *err)
 {
         struct env_stream *s;
 
@@ -240,12 +240,13 @@ static void on_stream_answer(void *arg, const struct pd_error *err, const struct
 {
         struct relay *r = arg;
 
-        r->done(r->arg, err, answer ? answer->json : NULL, items, answer ? answer->blob : NULL, answer ? answer->blob_n : 0);
+        r->done(r->arg, err, answer ? answer->json : NULL, items, answer ? answer->blob : NULL,
+                answer ? answer->blob_n : 0);
         free(r);
 }
 
-static int stream_request(struct env_stream *s, uint64_t generation, const json_t *body, int64_t timeout_us, env_answer_fn done, void *arg,
-        struct pd_error *err)
+static int stream_request(struct env_stream *s, uint64_t generation, const json_t *body, int64_t timeout_us,
+        env_answer_fn done, void *arg, struct pd_error *err)
 {
         struct relay *r;
         int e;
@@ -271,15 +272,20 @@ static void stream_close(struct env_stream *s)
 }
 
 /* --- plugins --- */
-static int plugin_open(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config, bool in_process,
-        struct env_plugin **ret, struct pd_error *err)
+static int plugin_open(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config,
+        bool in_process, struct env_plugin **ret, struct pd_error *err)
 {
         struct real *real = real_of(e);
-        const struct host_params params = { .name = name, .path = path, .kind = kind, .config = config,
-                .isolation = in_process ? HOST_NONE : HOST_PROCESS, .program = real->plugin_host[0] ? real->plugin_host : NULL,
+        const struct host_params params = { .name = name,
+                .path = path,
+                .kind = kind,
+                .config = config,
+                .isolation = in_process ? HOST_NONE : HOST_PROCESS,
+                .program = real->plugin_host[0] ? real->plugin_host : NULL,
                 .owner_uid = real->owner_uid };
         struct env_plugin *p = calloc(1, sizeof *p);
-        int r = p ? host_open(&p->host, real->loop, &params, err) : pd_fail(err, PD_E_NOMEM, "no memory for plugin %s", name);
+        int r = p ? host_open(&p->host, real->loop, &params, err)
+                  : pd_fail(err, PD_E_NOMEM, "no memory for plugin %s", name);
 
         if (r < 0) {
                 free(p);
@@ -289,7 +295,8 @@ static int plugin_open(struct env *e, const char *name, const char *path, enum p
         return 0;
 }
 
-static void on_plugin_answer(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+static void on_plugin_answer(
+        void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct relay *r = arg;
         js_owned *answer = err ? NULL : json_pack("{s:O?,s:O?}", "ret", ret, "text", text);
@@ -298,8 +305,8 @@ static void on_plugin_answer(void *arg, const struct pd_error *err, const json_t
         free(r);
 }
 
-static int plugin_call(struct env_plugin *p, const char *slot, const json_t *args, const char *token, int64_t timeout_us, env_answer_fn done,
-        void *arg, struct pd_error *err)
+static int plugin_call(struct env_plugin *p, const char *slot, const json_t *args, const char *token,
+        int64_t timeout_us, env_answer_fn done, void *arg, struct pd_error *err)
 {
         struct relay *r = malloc(sizeof *r);
         int e;
@@ -332,14 +339,24 @@ static void fatal(struct env *e, const struct pd_error *why)
 }
 
 static const struct env_ops ops = {
-        .now_wall_us = now_wall_us, .now_boot_us = now_boot_us, .random = random_bytes,
-        .timer_new = timer_new, .timer_set = timer_set, .timer_free = timer_free,
-        .stream_open = stream_open, .stream_request = stream_request, .stream_close = stream_close,
-        .plugin_open = plugin_open, .plugin_call = plugin_call, .plugin_close = plugin_close,
-        .apply = apply, .fatal = fatal,
+        .now_wall_us = now_wall_us,
+        .now_boot_us = now_boot_us,
+        .random = random_bytes,
+        .timer_new = timer_new,
+        .timer_set = timer_set,
+        .timer_free = timer_free,
+        .stream_open = stream_open,
+        .stream_request = stream_request,
+        .stream_close = stream_close,
+        .plugin_open = plugin_open,
+        .plugin_call = plugin_call,
+        .plugin_close = plugin_close,
+        .apply = apply,
+        .fatal = fatal,
 };
 
-int env_real_new(struct env **ret, sd_event *loop, struct store *store, const struct env_real_options *options, struct pd_error *err)
+int env_real_new(struct env **ret, sd_event *loop, struct store *store, const struct env_real_options *options,
+        struct pd_error *err)
 {
         struct real *r = calloc(1, sizeof *r);
 

@@ -12,7 +12,8 @@ struct env_real_options {
         uint32_t owner_uid;      /* besides root, who may own a plugin    */
 };
 /* Borrows loop and store. */
-int env_real_new(struct env **ret, sd_event *loop, struct store *store, const struct env_real_options *options, struct pd_error *err);
+int env_real_new(struct env **ret, sd_event *loop, struct store *store, const struct env_real_options *options,
+        struct pd_error *err);
 struct env *env_real_free(struct env *e);
 
 #endif

@@ -60,8 +60,10 @@ int installation_write(const char *path, const char *id, struct pd_error *err)
         n = strlen(line);
         fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
         if (fd < 0 || write(fd, line, n) != (ssize_t)n || fsync(fd) < 0 || rename(temporary, path) < 0)
-                return pd_fail(err, PD_E_IO, "the installation id %s cannot be written (%s): run `portald --new-installation --check-config` once as root", path,
-                        strerror(errno));
+                return pd_fail(err, PD_E_IO,
+                        "the installation id %s cannot be written (%s): run `portald --new-installation "
+                        "--check-config` once as root",
+                        path, strerror(errno));
         return sync_parent(path, err);
 }
 
@@ -104,7 +106,8 @@ static int open_once_as(const struct config *c, const char *id, const struct pas
                 _exit(0);
         }
         if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
-                return pd_fail(err, PD_E_IO, "the store in %s could not be made as user %s", c->daemon.state_dir, pw->pw_name);
+                return pd_fail(
+                        err, PD_E_IO, "the store in %s could not be made as user %s", c->daemon.state_dir, pw->pw_name);
         return 0;
 }
 
@@ -127,7 +130,8 @@ int installation_prepare(const struct config *c, char **ret_id, struct pd_error 
         if (r >= 0 && mkdir(c->daemon.state_dir, 0700) < 0 && errno != EEXIST)
                 r = pd_fail(err, PD_E_IO, "state directory %s: %s", c->daemon.state_dir, strerror(errno));
         if (r >= 0 && pw && chown(c->daemon.state_dir, pw->pw_uid, pw->pw_gid) < 0)
-                r = pd_fail(err, PD_E_IO, "state directory %s cannot be given to user %s: %s", c->daemon.state_dir, pw->pw_name, strerror(errno));
+                r = pd_fail(err, PD_E_IO, "state directory %s cannot be given to user %s: %s", c->daemon.state_dir,
+                        pw->pw_name, strerror(errno));
         if (r >= 0)
                 r = pw ? open_once_as(c, id, pw, err) : open_once(c, id, err);
         if (r < 0)

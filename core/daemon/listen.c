@@ -18,7 +18,8 @@ static int clear_path(const struct sockaddr_un *a, struct pd_error *err)
         if (lstat(a->sun_path, &st) < 0)
                 return 0;
         if (!S_ISSOCK(st.st_mode))
-                return pd_fail(err, PD_E_CONFLICT, "%s is there and is no socket: remove it, or set daemon.socket", a->sun_path);
+                return pd_fail(err, PD_E_CONFLICT, "%s is there and is no socket: remove it, or set daemon.socket",
+                        a->sun_path);
         if (fd >= 0 && connect(fd, (const struct sockaddr *)a, sizeof *a) == 0)
                 return pd_fail(err, PD_E_BUSY, "another portald answers on %s: stop it first", a->sun_path);
         (void)unlink(a->sun_path);
@@ -30,7 +31,9 @@ static int own(const char *path, const char *group, struct pd_error *err)
         const struct group *g = getgrnam(group);
 
         if (!g)
-                return pd_fail(err, PD_E_NOT_FOUND, "there is no group \"%s\" (daemon.socket_group): create it with `groupadd --system %s`", group, group);
+                return pd_fail(err, PD_E_NOT_FOUND,
+                        "there is no group \"%s\" (daemon.socket_group): create it with `groupadd --system %s`", group,
+                        group);
         if (chown(path, (uid_t)-1, g->gr_gid) < 0 || chmod(path, 0660) < 0)
                 return pd_fail(err, PD_E_IO, "%s cannot be given to group %s: %s", path, group, strerror(errno));
         return 0;
@@ -46,7 +49,8 @@ int listen_api(const char *path, const char *group, struct pd_error *err)
         if (sd_listen_fds(1) > 0)
                 return SD_LISTEN_FDS_START;
         if (!str_format(a.sun_path, sizeof a.sun_path, "%s", path))
-                return pd_fail(err, PD_E_INVALID, "the socket path %s is longer than %zu bytes", path, sizeof a.sun_path - 1);
+                return pd_fail(
+                        err, PD_E_INVALID, "the socket path %s is longer than %zu bytes", path, sizeof a.sun_path - 1);
         r = clear_path(&a, err);
         if (r < 0)
                 return r;

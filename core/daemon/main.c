@@ -40,15 +40,19 @@ static const char help[] =
         "  -c, --config FILE      read this site config (default " PORTALD_SYSCONFDIR "/portald.conf)\n"
         "      --state-dir DIR    keep the store here instead of daemon.state_dir\n"
         "      --socket PATH      listen here instead of daemon.socket\n"
-        "      --new-installation make the store of a new installation; without it an empty state directory is refused\n"
-        "      --check-config     check the config, say every fault with file and line, and exit (-v: print what is in force);\n"
-        "                         with --new-installation, as root: also make the installation's id and its empty store\n"
+        "      --new-installation make the store of a new installation; without it an empty state directory is "
+        "refused\n"
+        "      --check-config     check the config, say every fault with file and line, and exit (-v: print what is in "
+        "force);\n"
+        "                         with --new-installation, as root: also make the installation's id and its empty "
+        "store\n"
         "      --foreground       log to standard error; nothing else differs\n"
         "  -v, --verbose          say more\n"
         "  -h, --help             this text\n"
         "      --version          print the version\n"
         "\n"
-        "Exit status: 0 after an orderly stop; 1 when it cannot start or go on; 2 for wrong options or a refused config.\n"
+        "Exit status: 0 after an orderly stop; 1 when it cannot start or go on; 2 for wrong options or a refused "
+        "config.\n"
         "See portald(8), portald.conf(5), portal(1).\n";
 
 enum { OPT_STATE_DIR = 256, OPT_SOCKET, OPT_NEW, OPT_CHECK, OPT_FOREGROUND, OPT_VERSION };
@@ -57,10 +61,16 @@ enum { OPT_STATE_DIR = 256, OPT_SOCKET, OPT_NEW, OPT_CHECK, OPT_FOREGROUND, OPT_
 static int parse(int argc, char **argv, struct options *ret)
 {
         static const struct option known[] = {
-                { "config", required_argument, NULL, 'c' }, { "state-dir", required_argument, NULL, OPT_STATE_DIR },
-                { "socket", required_argument, NULL, OPT_SOCKET }, { "new-installation", no_argument, NULL, OPT_NEW },
-                { "check-config", no_argument, NULL, OPT_CHECK }, { "foreground", no_argument, NULL, OPT_FOREGROUND },
-                { "verbose", no_argument, NULL, 'v' }, { "help", no_argument, NULL, 'h' }, { "version", no_argument, NULL, OPT_VERSION }, { 0 },
+                { "config", required_argument, NULL, 'c' },
+                { "state-dir", required_argument, NULL, OPT_STATE_DIR },
+                { "socket", required_argument, NULL, OPT_SOCKET },
+                { "new-installation", no_argument, NULL, OPT_NEW },
+                { "check-config", no_argument, NULL, OPT_CHECK },
+                { "foreground", no_argument, NULL, OPT_FOREGROUND },
+                { "verbose", no_argument, NULL, 'v' },
+                { "help", no_argument, NULL, 'h' },
+                { "version", no_argument, NULL, OPT_VERSION },
+                { 0 },
         };
         int c;
 
@@ -97,7 +107,8 @@ static int parse(int argc, char **argv, struct options *ret)
                         return -1;
                 }
         if (optind < argc) {
-                (void)fprintf(stderr, "portald: \"%s\" is not an option: portald takes no other words (see --help)\n", argv[optind]);
+                (void)fprintf(stderr, "portald: \"%s\" is not an option: portald takes no other words (see --help)\n",
+                        argv[optind]);
                 return -1;
         }
         return 0;
@@ -108,8 +119,9 @@ static void say_faults(const json_t *faults, const struct pd_error *err)
         size_t i;
         json_t *f;
 
-        json_array_foreach(faults, i, f) (void)fprintf(stderr, "portald: %s: %s%s%s\n", js_str(f, "at", ""), js_str(f, "text", ""),
-                *js_str(f, "fix", "") ? "; " : "", js_str(f, "fix", ""));
+        json_array_foreach (faults, i, f)
+                (void)fprintf(stderr, "portald: %s: %s%s%s\n", js_str(f, "at", ""), js_str(f, "text", ""),
+                        *js_str(f, "fix", "") ? "; " : "", js_str(f, "fix", ""));
         if (!json_array_size(faults))
                 (void)fprintf(stderr, "portald: %s\n", err->text);
 }
@@ -144,7 +156,8 @@ static int open_store(struct daemon *d, struct pd_error *err)
 {
         const struct config_daemon *c = &d->site->config->daemon;
         pd_cleanup(freep) char *id = NULL;
-        struct store_options o = { .dir = d->options.state_dir ? d->options.state_dir : c->state_dir, .new_installation = d->options.new_installation,
+        struct store_options o = { .dir = d->options.state_dir ? d->options.state_dir : c->state_dir,
+                .new_installation = d->options.new_installation,
                 .ballast_bytes = BALLAST_BYTES };
         int r = installation_read(c->installation_file, &id, err);
 
@@ -193,7 +206,8 @@ static int reload(void *arg, json_t **ret_faults, struct pd_error *err)
                 d->site = pd_steal(s);
                 site_free(old);
                 admin_groups(d->site->config, &groups);
-                r = api_set_admins(d->api, d->site->config->daemon.admin_uids.at, d->site->config->daemon.admin_uids.n, groups.gids, groups.n, err);
+                r = api_set_admins(d->api, d->site->config->daemon.admin_uids.at, d->site->config->daemon.admin_uids.n,
+                        groups.gids, groups.n, err);
                 log_info("the config was read again");
         } else {
                 log_warning("the new config is refused, the old one stays: %s", err->text);
@@ -206,8 +220,12 @@ static int serve(struct daemon *d, struct pd_error *err)
 {
         const struct config_daemon *c = &d->site->config->daemon;
         const struct group *g = getgrnam(c->socket_group);
-        struct api_options o = { .admins = c->admin_uids.at, .admins_n = c->admin_uids.n, .group = g ? g->gr_gid : API_ANY_GROUP,
-                .group_name = c->socket_group, .reload = reload, .reload_arg = d };
+        struct api_options o = { .admins = c->admin_uids.at,
+                .admins_n = c->admin_uids.n,
+                .group = g ? g->gr_gid : API_ANY_GROUP,
+                .group_name = c->socket_group,
+                .reload = reload,
+                .reload_arg = d };
         struct admins groups;
         int fd;
 

@@ -10,7 +10,9 @@ static struct engine_backend *backends(const struct config_backend *from, size_t
         struct engine_backend *b = calloc(n + 1, sizeof *b);
 
         for (size_t i = 0; b && i < n; i++)
-                b[i] = (struct engine_backend){ .name = from[i].name, .plugin = from[i].plugin, .options = from[i].options };
+                b[i] = (struct engine_backend){
+                        .name = from[i].name, .plugin = from[i].plugin, .options = from[i].options
+                };
         return b;
 }
 
@@ -26,13 +28,22 @@ int site_new(struct site **ret, struct config *config, struct pd_error *err)
         for (size_t i = 0; i < config->connections_n; i++) {
                 const struct config_connection *from = &config->connections[i];
 
-                c[i] = (struct engine_connection){ .name = from->name, .provider = from->provider, .plugin = from->plugin, .options = from->options,
+                c[i] = (struct engine_connection){ .name = from->name,
+                        .provider = from->provider,
+                        .plugin = from->plugin,
+                        .options = from->options,
                         .in_process = from->isolation == CONFIG_NONE };
         }
-        s->engine = (struct engine_site){ .connections = c, .connections_n = config->connections_n,
-                .captures = backends(config->captures, config->captures_n), .captures_n = config->captures_n,
-                .vaults = backends(config->vaults, config->vaults_n), .vaults_n = config->vaults_n, .default_vault = config->daemon.default_vault,
-                .settings = config->settings, .history_us = config->daemon.history_us, .version = PORTALD_VERSION };
+        s->engine = (struct engine_site){ .connections = c,
+                .connections_n = config->connections_n,
+                .captures = backends(config->captures, config->captures_n),
+                .captures_n = config->captures_n,
+                .vaults = backends(config->vaults, config->vaults_n),
+                .vaults_n = config->vaults_n,
+                .default_vault = config->daemon.default_vault,
+                .settings = config->settings,
+                .history_us = config->daemon.history_us,
+                .version = PORTALD_VERSION };
         if (!s->engine.captures || !s->engine.vaults)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the site");
         s->config = config;
@@ -54,7 +65,9 @@ struct site *site_free(struct site *s)
 
 int site_load(struct site **ret, const char *path, bool keep_secrets, json_t **ret_faults, struct pd_error *err)
 {
-        const struct config_params params = { .path = path, .keep_secrets = keep_secrets, .owner_uid = geteuid(), .check_setting = setting_check };
+        const struct config_params params = {
+                .path = path, .keep_secrets = keep_secrets, .owner_uid = geteuid(), .check_setting = setting_check
+        };
         pd_cleanup(config_freep) struct config *c = NULL;
         int r = config_load(&c, &params, ret_faults, err);
 

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence, const char *user)
+void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
+        const char *user)
 {
         txn_decision(t->txn, engine_id(t->engine), job, t->now_wall_us, policy, act, why, evidence, user);
         json_decref(evidence);
@@ -30,7 +31,8 @@ static int rank_of(enum op_mode mode, enum job_cause cause)
 
 static int not_now(const struct entry *en, const char *verb, struct pd_error *err)
 {
-        return pd_fail(err, PD_E_CONFLICT, "the job is %s, so it cannot be %s", job_state_name((enum job_state)en->job.state), verb);
+        return pd_fail(err, PD_E_CONFLICT, "the job is %s, so it cannot be %s",
+                job_state_name((enum job_state)en->job.state), verb);
 }
 
 json_t *act_save_body(const struct entry *en)
@@ -38,13 +40,14 @@ json_t *act_save_body(const struct entry *en)
         const char *mode = en->job.op_mode == OP_SUSPEND ? "suspend" : en->job.op_mode == OP_KEEP ? "keep" : "stop";
         char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
 
-        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "op", "save", "job", id_format(ID_JOB, en->job.id, job), "mode", mode, "checkpoint",
-                id_format(ID_CHECKPOINT, en->job.op_checkpoint, ckp), "cause", job_cause_name((enum job_cause)en->job.op_cause), "deadline_us",
+        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "op", "save", "job", id_format(ID_JOB, en->job.id, job), "mode",
+                mode, "checkpoint", id_format(ID_CHECKPOINT, en->job.op_checkpoint, ckp), "cause",
+                job_cause_name((enum job_cause)en->job.op_cause), "deadline_us",
                 (json_int_t)en->live->settings.save_deadline_us);
 }
 
-static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy, const char *why,
-        const char *user)
+static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy,
+        const char *why, const char *user)
 {
         struct job after = en->job;
         char message[240];
@@ -53,7 +56,9 @@ static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job
         after.op_mode = (uint8_t)mode;
         after.cause = after.op_cause = (uint8_t)cause;
         /* the runner may be at it by its standing orders: the same name makes it one save */
-        after.op_checkpoint = cause == CAUSE_NOTICE && !id_is_null(en->live->notice_checkpoint) ? en->live->notice_checkpoint : engine_id(t->engine);
+        after.op_checkpoint = cause == CAUSE_NOTICE && !id_is_null(en->live->notice_checkpoint)
+                                      ? en->live->notice_checkpoint
+                                      : engine_id(t->engine);
         (void)str_format(message, sizeof message, "is being saved: %s", why);
         if (!job_change(t, en, after, EVENT_SAVE, &(struct job_doc){ .trouble = "" }, message))
                 return -(int)PD_E_CONFLICT;
@@ -62,8 +67,8 @@ static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job
         return 0;
 }
 
-int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user,
-        struct pd_error *err)
+int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why,
+        const char *user, struct pd_error *err)
 {
         if (en->job.state == JOB_SUSPENDED || (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND))
                 return 0; /* it is there, or on its way (P-26: twice is once) */
@@ -95,8 +100,8 @@ static json_t *stop_body(const struct entry *en, int64_t grace_us)
                 job_cause_name((enum job_cause)en->job.op_cause), "grace_us", (json_int_t)grace_us);
 }
 
-int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
-        const char *user, struct pd_error *err)
+int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy,
+        const char *why, const char *user, struct pd_error *err)
 {
         enum op_mode mode = save_first ? OP_STOP_SAVE : OP_STOP;
         struct job after = en->job;
@@ -123,7 +128,9 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
 
 int act_kill(struct turn *t, struct entry *en, const char *user, struct pd_error *err)
 {
-        int r = en->job.state == JOB_ENDING ? 0 : act_stop(t, en, CAUSE_USER, false, "user", "asked for, at once", user, err);
+        int r = en->job.state == JOB_ENDING
+                        ? 0
+                        : act_stop(t, en, CAUSE_USER, false, "user", "asked for, at once", user, err);
 
         if (r < 0 || en->job.state != JOB_ENDING || !en->live)
                 return r;
@@ -142,7 +149,8 @@ int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, s
                 return not_now(en, "resumed", err);
         }
         if (id_is_null(en->job.checkpoint) || (term && en->job.expire_wall_us <= t->now_wall_us))
-                return pd_fail(err, PD_E_CONFLICT, "the job has no checkpoint to resume from%s", term ? ": it ended, and what it had is gone" : "");
+                return pd_fail(err, PD_E_CONFLICT, "the job has no checkpoint to resume from%s",
+                        term ? ": it ended, and what it had is gone" : "");
         after.state = JOB_QUEUED;
         after.result = RESULT_NONE;
         after.cause = CAUSE_NONE;
@@ -158,7 +166,8 @@ int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, s
         }
         if (!job_change(t, en, after, EVENT_RESUME, NULL, "waits for a place, resumed by its user"))
                 return pd_fail(err, PD_E_INTERNAL, "the job cannot be resumed from here");
-        act_decision(t, en->job.id, "user", "resume", fresh ? "asked for, from the beginning" : "asked for", NULL, user);
+        act_decision(
+                t, en->job.id, "user", "resume", fresh ? "asked for, from the beginning" : "asked for", NULL, user);
         return 0;
 }
 

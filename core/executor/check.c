@@ -33,7 +33,9 @@ static void gather_measures(const struct live *l, int64_t now_wall_us, int32_t g
 {
         const struct sample *from = NULL;
 
-        *ret = (struct policy_measures){ .window_us = -1, .cpu_us = -1, .progress_wall_us = -1, .gpu_percent = -1, .gpu_missing = gpus > 0 };
+        *ret = (struct policy_measures){
+                .window_us = -1, .cpu_us = -1, .progress_wall_us = -1, .gpu_percent = -1, .gpu_missing = gpus > 0
+        };
         if (!l || !l->samples_n || l->cpu_us < 0)
                 return;
         /* a runner that fell silent is a missing measurement, not an idle job */
@@ -47,11 +49,15 @@ static void gather_measures(const struct live *l, int64_t now_wall_us, int32_t g
         ret->progress_wall_us = l->progress_wall_us;
 }
 
-void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N], int *ret_acting)
+void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
+        int *ret_acting)
 {
         const struct live *l = en->live;
         const struct mach *m = l ? l->machine : NULL;
-        struct settings none = { .ttl_us = SETTING_OFF, .idle_after_us = SETTING_OFF, .lifetime_before_us = SETTING_OFF, .expect_us = SETTING_OFF };
+        struct settings none = { .ttl_us = SETTING_OFF,
+                .idle_after_us = SETTING_OFF,
+                .lifetime_before_us = SETTING_OFF,
+                .expect_us = SETTING_OFF };
         int64_t now = now_wall(e);
         struct policy_machine pm = { 0 };
         struct policy_measures px;

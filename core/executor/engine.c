@@ -53,7 +53,8 @@ struct engine *engine_free(struct engine *e)
 
         if (!e)
                 return NULL;
-        memcpy(timers, (struct env_timer *[]){ e->tick, e->lease_timer, e->place_timer, e->prune_timer }, sizeof timers);
+        memcpy(timers, (struct env_timer *[]){ e->tick, e->lease_timer, e->place_timer, e->prune_timer },
+                sizeof timers);
         e->stopping = true;
         connections_free(e);
         intents_free(e);
@@ -156,7 +157,9 @@ static bool keeps_machines(const struct engine *e, const struct engine_site *sit
                 for (size_t k = 0; k < site->connections_n; k++)
                         there |= streq(site->connections[k].name, l->machine->rec.connection);
                 if (!there) {
-                        (void)pd_fail(err, PD_E_CONFLICT, "connection \"%s\" has live jobs: stop or suspend them before it is removed", l->machine->rec.connection);
+                        (void)pd_fail(err, PD_E_CONFLICT,
+                                "connection \"%s\" has live jobs: stop or suspend them before it is removed",
+                                l->machine->rec.connection);
                         return false;
                 }
         }

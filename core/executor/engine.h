@@ -12,12 +12,12 @@ struct engine;
 
 /* The site as the engine needs it: plain values, made by core/daemon from core/config. Borrowed until engine_free() or replaced by reload. */
 struct engine_connection {
-        const char *name, *provider;    /* "lab", "local"                    */
-        const char *plugin;             /* path of the .so                   */
-        const json_t *options;          /* strings, for the plugin's open()  */
+        const char *name, *provider; /* "lab", "local"                    */
+        const char *plugin;          /* path of the .so                   */
+        const json_t *options;       /* strings, for the plugin's open()  */
         bool in_process;
 };
-struct engine_backend {                 /* a capture or a vault              */
+struct engine_backend { /* a capture or a vault              */
         const char *name, *plugin;
         const json_t *options;
 };
@@ -27,8 +27,8 @@ struct engine_site {
         const struct engine_backend *captures, *vaults;
         size_t captures_n, vaults_n;
         const char *default_vault;
-        const json_t *settings;         /* site level: key -> text           */
-        int64_t history_us;             /* how long ended jobs stay, 60 d    */
+        const json_t *settings; /* site level: key -> text           */
+        int64_t history_us;     /* how long ended jobs stay, 60 d    */
         const char *version;
 };
 
@@ -52,18 +52,22 @@ struct engine_actor {
 /* body is given to the callee; on an error NULL or an object with the faults. Called exactly once, possibly before engine_request() returns. */
 typedef void (*engine_reply_fn)(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t blob_n);
 struct engine_request {
-        const char *verb;          /* a row of the table in engine_request.c: "status", "check", "submit", "plan", "list", "show", "logs",
+        const char *
+                verb; /* a row of the table in engine_request.c: "status", "check", "submit", "plan", "list", "show", "logs",
                                     * "explain", "precheck", "suspend", "resume", "stop", "machines", "notice", "offers", "plugins" */
         struct engine_actor actor;
-        const char *target;        /* {id} of the path, as typed; NULL where none */
-        const json_t *args;        /* body and query members in one object (numbers already parsed); borrowed until the reply */
-        const char *key;           /* Idempotency-Key or NULL */
+        const char *target; /* {id} of the path, as typed; NULL where none */
+        const json_t
+                *args;   /* body and query members in one object (numbers already parsed); borrowed until the reply */
+        const char *key; /* Idempotency-Key or NULL */
 };
 /* NULL = it was answered already. Else the ticket lives until the reply; an error's body may hold {"faults": [...]}.
  * Replies: the objects of core/api/API.md. "logs": body {"offset","next","size","eof"} and the blob. The caller may go away: engine_request_cancel(). */
 struct engine_ticket;
-struct engine_ticket *engine_request(struct engine *e, const struct engine_request *rq, engine_reply_fn reply, void *arg);
-void engine_request_cancel(struct engine *e, struct engine_ticket *t); /* no reply will be called; the act itself goes on */
+struct engine_ticket *engine_request(
+        struct engine *e, const struct engine_request *rq, engine_reply_fn reply, void *arg);
+void engine_request_cancel(
+        struct engine *e, struct engine_ticket *t); /* no reply will be called; the act itself goes on */
 
 /* Job changes, after they are on disk, as the API's JOB (borrowed). */
 typedef void (*engine_watch_fn)(void *arg, struct id job, uint32_t uid, const json_t *job_json);

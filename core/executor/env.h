@@ -17,9 +17,9 @@ typedef void (*env_answer_fn)(void *arg, const struct pd_error *err, const json_
         const void *blob, size_t blob_n);
 
 struct env_stream_events {
-        void (*on_up)(void *arg);                                  /* connected; say hello now                */
-        void (*on_event)(void *arg, const json_t *event);          /* {"event": ...}                          */
-        void (*on_down)(void *arg, const struct pd_error *why);    /* will be tried again, with back-off      */
+        void (*on_up)(void *arg);                               /* connected; say hello now                */
+        void (*on_event)(void *arg, const json_t *event);       /* {"event": ...}                          */
+        void (*on_down)(void *arg, const struct pd_error *why); /* will be tried again, with back-off      */
         void *arg;
 };
 
@@ -28,20 +28,22 @@ struct env_ops {
         int64_t (*now_boot_us)(struct env *e);
         void (*random)(struct env *e, void *ret, size_t n);
         /* One shot, on the boot clock, called from the loop. Setting it again moves it; INT64_MAX disarms. */
-        int (*timer_new)(struct env *e, struct env_timer **ret, void (*fire)(void *arg), void *arg, struct pd_error *err);
+        int (*timer_new)(
+                struct env *e, struct env_timer **ret, void (*fire)(void *arg), void *arg, struct pd_error *err);
         void (*timer_set)(struct env_timer *t, int64_t at_boot_us);
         void (*timer_free)(struct env_timer *t);
         /* A stream of frames to a runner, kept up by the environment: reconnects with back-off until closed. */
-        int (*stream_open)(struct env *e, const char *endpoint, uint32_t stream_kind, const struct env_stream_events *events,
-                struct env_stream **ret, struct pd_error *err);
+        int (*stream_open)(struct env *e, const char *endpoint, uint32_t stream_kind,
+                const struct env_stream_events *events, struct env_stream **ret, struct pd_error *err);
         int (*stream_request)(struct env_stream *s, uint64_t generation, const json_t *body, int64_t timeout_us,
                 env_answer_fn done, void *arg, struct pd_error *err);
         void (*stream_close)(struct env_stream *s); /* pending requests are called back first */
         /* A plugin instance of the site config (host/host.h). */
-        int (*plugin_open)(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config, bool in_process,
-                struct env_plugin **ret, struct pd_error *err);
-        int (*plugin_call)(struct env_plugin *p, const char *slot, const json_t *args, const char *token, int64_t timeout_us,
-                env_answer_fn done, void *arg, struct pd_error *err); /* answer = {"ret","text"}; items as host.h */
+        int (*plugin_open)(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config,
+                bool in_process, struct env_plugin **ret, struct pd_error *err);
+        int (*plugin_call)(struct env_plugin *p, const char *slot, const json_t *args, const char *token,
+                int64_t timeout_us, env_answer_fn done, void *arg,
+                struct pd_error *err); /* answer = {"ret","text"}; items as host.h */
         void (*plugin_close)(struct env_plugin *p);
         /* The store, as store.h says. */
         int (*apply)(struct env *e, struct txn *t, store_done_fn done, void *arg, struct pd_error *err);

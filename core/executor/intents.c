@@ -30,7 +30,8 @@ void intent_hook(enum intent_kind kind, const char *stage)
 }
 #endif
 
-static void on_answer(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n);
+static void on_answer(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n);
 
 /* --- what an answer means --- */
 static struct entry *op_entry(const struct op *op)
@@ -79,7 +80,7 @@ static void launch_answer(struct turn *t, struct op *op, const json_t *answer)
 }
 
 static const struct {
-        bool provider;          /* to the connection's plugin, else to the machine's runner */
+        bool provider; /* to the connection's plugin, else to the machine's runner */
         void (*good)(struct turn *t, struct op *op, const json_t *answer);
         void (*bad)(struct turn *t, struct op *op, const struct pd_error *err);
 } rows[] = {
@@ -103,11 +104,12 @@ static int send_to_plugin(struct op *op, struct pd_error *err)
         const char *name = js_str(op->body, "connection", "");
         char token[ID_TEXT_MAX];
 
-        vec_foreach(c, &op->engine->connections) {
+        vec_foreach (c, &op->engine->connections) {
                 if (!streq((*c)->name, name) || !(*c)->plugin)
                         continue;
-                return op->engine->env->ops->plugin_call((*c)->plugin, slots[op->intent.kind], json_object_get(op->body, "args"),
-                        id_format(ID_INTENT, op->intent.id, token), PLUGIN_TIMEOUT_US, on_answer, op, err);
+                return op->engine->env->ops->plugin_call((*c)->plugin, slots[op->intent.kind],
+                        json_object_get(op->body, "args"), id_format(ID_INTENT, op->intent.id, token),
+                        PLUGIN_TIMEOUT_US, on_answer, op, err);
         }
         return pd_fail(err, PD_E_TRANSIENT, "connection \"%s\" is not open", name);
 }
@@ -186,7 +188,8 @@ static void send_after(struct engine *e, void *arg)
         free(n);
 }
 
-struct op *intent_open(struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body)
+struct op *intent_open(
+        struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body)
 {
         struct engine *e = t->engine;
         pd_cleanup(freep) char *text = body ? js_dump(body) : NULL;
@@ -243,7 +246,7 @@ void intent_close(struct turn *t, struct op *op, const char *outcome)
 static bool outcome_unknown(const struct pd_error *err)
 {
         return err->code == PD_E_UNKNOWN_OUTCOME || err->code == PD_E_DEADLINE || err->code == PD_E_CANCELLED ||
-                err->code == PD_E_CRASHED || err->code == PD_E_TRANSIENT;
+               err->code == PD_E_CRASHED || err->code == PD_E_TRANSIENT;
 }
 
 /* A runner's answer is the placement itself, or an object that holds one. */
@@ -252,7 +255,8 @@ static const json_t *placement_of(const json_t *answer)
         return json_object_get(answer, "phase") ? answer : json_object_get(answer, "placement");
 }
 
-static void on_answer(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_answer(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct op *op = arg;
         struct engine *e = op->engine;

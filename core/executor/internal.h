@@ -14,14 +14,14 @@
 #include "policy/policy.h"
 #include "spec/spec.h"
 
-#define REQUEST_TIMEOUT_US (30 * USEC_PER_SEC)   /* an answer of a runner to a thing it only has to note down */
+#define REQUEST_TIMEOUT_US (30 * USEC_PER_SEC) /* an answer of a runner to a thing it only has to note down */
 #define PLUGIN_TIMEOUT_US (60 * USEC_PER_SEC)
 #define OFFERS_EVERY_US (10 * USEC_PER_MIN)
-#define RETRY_FIRST_US (10 * USEC_PER_MIN)       /* P-25: a refused save, doubling to ... */
+#define RETRY_FIRST_US (10 * USEC_PER_MIN) /* P-25: a refused save, doubling to ... */
 #define RETRY_MAX_US USEC_PER_HOUR
-#define PLACE_RETRY_US (10 * USEC_PER_SEC)       /* a failed placement, doubling to ... */
+#define PLACE_RETRY_US (10 * USEC_PER_SEC) /* a failed placement, doubling to ... */
 #define PLACE_RETRY_MAX_US (10 * USEC_PER_MIN)
-#define REVIEW_MAX_US USEC_PER_HOUR              /* a clock may step: no deadline is trusted for longer unseen */
+#define REVIEW_MAX_US USEC_PER_HOUR /* a clock may step: no deadline is trusted for longer unseen */
 #define SAMPLES 40
 
 struct connection;
@@ -46,29 +46,29 @@ struct live {
         struct settings settings;
         char name[65], capture[33];
         bool pinned;
-        uint64_t seq;                    /* newest placement state seen            */
-        bool seen;                       /* its runner has shown it since our start */
+        uint64_t seq; /* newest placement state seen            */
+        bool seen;    /* its runner has shown it since our start */
         int32_t pid;
-        int64_t container_wall_us;       /* 0 = no container yet                   */
+        int64_t container_wall_us; /* 0 = no container yet                   */
         struct sample samples[SAMPLES];
         size_t samples_n;
         int64_t cpu_us, memory_bytes, memory_peak_bytes, measured_wall_us; /* -1 = not measured */
         int64_t progress_seq, log_bytes;
-        int64_t progress_wall_us;        /* -1 = nothing seen since the container's start or ours */
+        int64_t progress_wall_us; /* -1 = nothing seen since the container's start or ours */
         bool ever_reported;
         char progress[65];
         struct stretch stretches[POLICY_N];
         struct policy_decision last[POLICY_N];
         uint32_t refusals;
         enum job_cause refused_cause;
-        struct id notice_checkpoint;     /* what its standing orders save a notice under; null = not known any more */
+        struct id notice_checkpoint; /* what its standing orders save a notice under; null = not known any more */
 };
 
 struct entry {
         struct job job;
-        struct live *live;       /* NULL = no machine */
-        int64_t due_boot_us;     /* next look at it; INT64_MAX = none */
-        size_t heap_at;          /* its place in the heap of due times + 1; 0 = not in it */
+        struct live *live;                     /* NULL = no machine */
+        int64_t due_boot_us;                   /* next look at it; INT64_MAX = none */
+        size_t heap_at;                        /* its place in the heap of due times + 1; 0 = not in it */
         struct entry *queue_next, *queue_prev; /* jobs that wait for a place, oldest first */
         bool queued;
 };
@@ -78,8 +78,8 @@ struct op { /* an open intent */
         struct engine *engine;
         struct intent intent;
         json_t *body;
-        bool sent;               /* its call is under way */
-        bool replay;             /* from before our start, or its outcome is unknown: to be sent once its machine has been listed */
+        bool sent;   /* its call is under way */
+        bool replay; /* from before our start, or its outcome is unknown: to be sent once its machine has been listed */
 };
 
 enum conn_state { CONN_DOWN, CONN_RECONCILING, CONN_READY };
@@ -89,7 +89,7 @@ struct connection {
         char name[49], provider[49];
         struct env_plugin *plugin;
         struct pd_provider_caps caps;
-        json_t *offers;          /* as host.h gives pd_offer */
+        json_t *offers; /* as host.h gives pd_offer */
         int64_t offers_wall_us;
         enum conn_state state;
         char why[256];
@@ -106,9 +106,9 @@ struct mach {
         struct connection *conn; /* NULL: its connection is not in the site any more */
         struct engine *engine;
         struct env_stream *stream;
-        bool up;                 /* hello and list are done */
+        bool up; /* hello and list are done */
         char why[256];
-        json_t *caps;            /* hello's, NULL before the first */
+        json_t *caps; /* hello's, NULL before the first */
         char boot_id[40];
         int64_t renewed_wall_us; /* lease last read back */
         uint64_t session;        /* counts ups: an answer of an older session is ignored */
@@ -123,7 +123,7 @@ struct waiter { /* an API request that wants the outcome of an act */
 
 struct engine_ticket {
         struct engine *engine;
-        engine_reply_fn reply;   /* NULL = the asker has gone */
+        engine_reply_fn reply; /* NULL = the asker has gone */
         void *arg;
         struct engine_actor actor;
         char *user;
@@ -150,7 +150,7 @@ struct pending_key { /* an idempotency key that is not on disk yet */
 struct engine {
         struct env *env;
         const struct engine_site *site;
-        struct entry **slots;    /* open addressing by id */
+        struct entry **slots; /* open addressing by id */
         size_t slots_n, entries_n;
         VEC(struct entry *) heap;
         struct entry *queue_first, *queue_last;
@@ -158,7 +158,7 @@ struct engine {
         struct op *ops;
         VEC(struct connection *) connections;
         VEC(struct mach *) machines;
-        struct env_timer *tick;  /* the one timer of all jobs */
+        struct env_timer *tick; /* the one timer of all jobs */
         struct env_timer *lease_timer;
         struct env_timer *place_timer;
         struct env_timer *prune_timer;
@@ -199,15 +199,16 @@ void job_touch(struct turn *t, struct entry *en, struct job after, const struct 
 struct live *live_new(struct entry *en, struct mach *m);
 void live_free(struct entry *en);
 /* Spec and settings as the store has them. */
-int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings, json_t **ret_doc,
-        json_t **ret_origins, struct pd_error *err);
+int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
+        json_t **ret_doc, json_t **ret_origins, struct pd_error *err);
 
 /* --- intents.c --- */
 /* The one function that writes intents. body is given. The call goes out when the turn is on disk. */
-struct op *intent_open(struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body);
+struct op *intent_open(
+        struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body);
 void intent_close(struct turn *t, struct op *op, const char *outcome);
 struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job);
-void intent_replay(struct engine *e, struct mach *m);  /* sends what is open for a machine whose stream came up */
+void intent_replay(struct engine *e, struct mach *m); /* sends what is open for a machine whose stream came up */
 int intent_load(struct engine *e, const struct intent *i);
 void intents_free(struct engine *e);
 /* A stop that the kill tests use; nothing without PORTALD_TEST_HOOKS. */
@@ -218,10 +219,12 @@ int connections_start(struct engine *e, struct pd_error *err);
 void connections_free(struct engine *e);
 int machine_load(struct engine *e, const struct machine *rec);
 struct mach *machine_find(const struct engine *e, struct id id);
-struct mach *machine_of_offer(const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
+struct mach *machine_of_offer(
+        const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
 void machine_launched(struct turn *t, struct op *op, const json_t *item);
 void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
-void machine_free_room(const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus);
+void machine_free_room(
+        const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus);
 /* A notice holds until its time: an own machine that is still there then takes jobs again. */
 bool machine_noticed(const struct engine *e, const struct mach *m);
 void machine_offer_name(const struct mach *m, char *buf, size_t n);
@@ -230,7 +233,8 @@ void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
 
 /* --- observe.c: what a runner says about a placement --- */
 void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew);
-void observe_missing(struct engine *e, struct mach *m, const json_t *placements); /* jobs that should be there and are not */
+void observe_missing(
+        struct engine *e, struct mach *m, const json_t *placements); /* jobs that should be there and are not */
 void observe_measures(struct engine *e, struct mach *m, const json_t *event);
 void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const json_t *values, bool refused);
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
@@ -238,8 +242,9 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
 /* --- place.c --- */
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc);
 int place_start(struct engine *e, struct pd_error *err);
-void place_soon(struct engine *e);   /* the queue is looked at once this loop turn is over */
-json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
+void place_soon(struct engine *e); /* the queue is looked at once this loop turn is over */
+json_t *place_plan(
+        struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
 void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n);
 json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m);
 
@@ -248,15 +253,17 @@ void check_due(struct engine *e);
 void check_job(struct engine *e, struct entry *en);
 void check_flush(struct turn *t, struct entry *en); /* stretches of inaction go to the store */
 /* waiting: settings of a job without a machine; NULL = only its clocks matter. */
-void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N], int *ret_acting);
+void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
+        int *ret_acting);
 
 /* --- act.c: operations, by policy or by a user --- */
 /* user NULL = portald. 0, or the sentence why it cannot be now. */
-int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user,
-        struct pd_error *err);
-int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy, const char *why,
+int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why,
         const char *user, struct pd_error *err);
-int act_kill(struct turn *t, struct entry *en, const char *user, struct pd_error *err); /* a user's stop without grace, also of one under way */
+int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_first, const char *policy,
+        const char *why, const char *user, struct pd_error *err);
+int act_kill(struct turn *t, struct entry *en, const char *user,
+        struct pd_error *err);                 /* a user's stop without grace, also of one under way */
 json_t *act_save_body(const struct entry *en); /* the runner's `save`, as the job's operation says */
 int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err);
 void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why);

@@ -312,7 +312,8 @@ void job_touch(struct turn *t, struct entry *en, struct job after, const struct 
 }
 
 /* The five levels of P-23; file and flags are frozen in the job's doc. */
-static int resolve(struct engine *e, const json_t *doc, struct settings *ret, json_t **ret_origins, struct pd_error *err)
+static int resolve(
+        struct engine *e, const json_t *doc, struct settings *ret, json_t **ret_origins, struct pd_error *err)
 {
         const json_t *frozen = json_object_get(doc, "settings");
         js_owned *live = NULL;
@@ -328,8 +329,8 @@ static int resolve(struct engine *e, const json_t *doc, struct settings *ret, js
         return settings_resolve(layers, ret, ret_origins, err);
 }
 
-int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings, json_t **ret_doc,
-        json_t **ret_origins, struct pd_error *err)
+int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
+        json_t **ret_doc, json_t **ret_origins, struct pd_error *err)
 {
         js_owned *doc = NULL;
         int r = store_get_doc(e->env->store, id, &doc, err);

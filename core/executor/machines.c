@@ -14,15 +14,16 @@ static void machine_open_stream(struct mach *m);
 /* --- finding --- */
 struct mach *machine_find(const struct engine *e, struct id id)
 {
-        vec_foreach(m, &e->machines) if (id_equal((*m)->rec.id, id)) return *m;
+        vec_foreach (m, &e->machines)
+                if (id_equal((*m)->rec.id, id))
+                        return *m;
         return NULL;
 }
 
 struct mach *machine_of_offer(
         const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market)
 {
-        vec_foreach(m, &e->machines)
-        {
+        vec_foreach (m, &e->machines) {
                 const struct machine *r = &(*m)->rec;
 
                 if ((*m)->conn == c && r->state != PD_MACHINE_GONE && streq(r->zone, zone) && streq(r->type, type) &&
@@ -34,7 +35,9 @@ struct mach *machine_of_offer(
 
 static struct connection *connection_find(const struct engine *e, const char *name)
 {
-        vec_foreach(c, &e->connections) if (streq((*c)->name, name)) return *c;
+        vec_foreach (c, &e->connections)
+                if (streq((*c)->name, name))
+                        return *c;
         return NULL;
 }
 
@@ -52,7 +55,8 @@ void machine_offer_name(const struct mach *m, char *buf, size_t n)
 void machine_free_room(
         const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus)
 {
-        int64_t cpu = js_int(m->caps, "cpu_milli", 0), memory = js_int(m->caps, "memory_bytes", 0), gpus = js_int(m->caps, "gpus", 0);
+        int64_t cpu = js_int(m->caps, "cpu_milli", 0), memory = js_int(m->caps, "memory_bytes", 0),
+                gpus = js_int(m->caps, "gpus", 0);
 
         for (size_t i = 0; i < e->slots_n; i++) {
                 const struct entry *en = e->slots[i];
@@ -99,8 +103,10 @@ static const json_t *offer_find(const struct connection *c, const char *zone, co
         size_t i;
         json_t *o;
 
-        json_array_foreach(c->offers, i, o) if (streq(js_str(o, "zone", ""), zone) && streq(js_str(o, "type", ""), type) &&
-                js_int(o, "market", 0) == market) return o;
+        json_array_foreach (c->offers, i, o)
+                if (streq(js_str(o, "zone", ""), zone) && streq(js_str(o, "type", ""), type) &&
+                        js_int(o, "market", 0) == market)
+                        return o;
         return NULL;
 }
 
@@ -193,16 +199,15 @@ static void lend_own(struct connection *c)
         t = turn_new(e);
         if (!t)
                 return;
-        json_array_foreach(c->offers, i, o)
-        {
+        json_array_foreach (c->offers, i, o) {
                 uint8_t market = (uint8_t)js_int(o, "market", PD_MARKET_ON_DEMAND);
 
                 if (machine_of_offer(e, c, js_str(o, "zone", ""), js_str(o, "type", ""), market))
                         continue;
                 (void)intent_open(t, INTENT_LAUNCH, NULL, NULL,
-                        json_pack("{s:s,s:{s:s,s:s,s:i,s:{s:s}}}", "connection", c->name, "args", "zone", js_str(o, "zone", ""),
-                                "type", js_str(o, "type", ""), "market", market, "tags", "portald-installation",
-                                store_installation(e->env->store)));
+                        json_pack("{s:s,s:{s:s,s:s,s:i,s:{s:s}}}", "connection", c->name, "args", "zone",
+                                js_str(o, "zone", ""), "type", js_str(o, "type", ""), "market", market, "tags",
+                                "portald-installation", store_installation(e->env->store)));
         }
         turn_end(t);
 }
@@ -214,12 +219,12 @@ static void connection_reconciled(struct connection *c)
         c->retry_us = 0;
         c->state = CONN_READY;
         c->why[0] = '\0';
-        vec_foreach(m, &e->machines) if ((*m)->conn == c)
-        {
-                fill_price(*m);
-                if (!(*m)->stream)
-                        machine_open_stream(*m);
-        }
+        vec_foreach (m, &e->machines)
+                if ((*m)->conn == c) {
+                        fill_price(*m);
+                        if (!(*m)->stream)
+                                machine_open_stream(*m);
+                }
         intent_replay(e, NULL);
         if (c->caps.flags & PD_CAP_OWN_MACHINES)
                 lend_own(c);
@@ -228,7 +233,8 @@ static void connection_reconciled(struct connection *c)
 }
 
 /* What carries our tag there and is not in the store is said, not ended: law 9 is proven with the first provider that rents. */
-static void on_owned(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_owned(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct connection *c = arg;
 
@@ -243,19 +249,20 @@ static void on_owned(void *arg, const struct pd_error *err, const json_t *answer
         }
         size_t i;
         json_t *item;
-        json_array_foreach(items, i, item)
-        {
+        json_array_foreach (items, i, item) {
                 bool known = false;
 
-                vec_foreach(m, &c->engine->machines) known |= (*m)->conn == c && streq((*m)->rec.provider_id, js_str(item, "id", ""));
+                vec_foreach (m, &c->engine->machines)
+                        known |= (*m)->conn == c && streq((*m)->rec.provider_id, js_str(item, "id", ""));
                 if (!known && !(c->caps.flags & PD_CAP_OWN_MACHINES))
-                        log_warning("connection %s: machine %s carries our tag and is not in the store: left alone", c->name,
-                                js_str(item, "id", ""));
+                        log_warning("connection %s: machine %s carries our tag and is not in the store: left alone",
+                                c->name, js_str(item, "id", ""));
         }
         connection_reconciled(c);
 }
 
-static void on_offers(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_offers(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct connection *c = arg;
         struct engine *e = c->engine;
@@ -279,7 +286,8 @@ static void on_offers(void *arg, const struct pd_error *err, const json_t *answe
                 connection_down(c, why.text);
 }
 
-static void on_caps(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_caps(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct connection *c = arg;
         const json_t *ret = json_object_get(answer, "ret");
@@ -301,7 +309,8 @@ static void on_caps(void *arg, const struct pd_error *err, const json_t *answer,
         c->caps.stop_lag_us = js_int(ret, "stop_lag_us", 0);
         c->caps.billing_step_us = js_int(ret, "billing_step_us", 0);
         c->caps.minimum_billing_us = js_int(ret, "minimum_billing_us", 0);
-        if (c->engine->env->ops->plugin_call(c->plugin, "offers", NULL, NULL, PLUGIN_TIMEOUT_US, on_offers, c, &why) < 0)
+        if (c->engine->env->ops->plugin_call(c->plugin, "offers", NULL, NULL, PLUGIN_TIMEOUT_US, on_offers, c, &why) <
+                0)
                 connection_down(c, why.text);
 }
 
@@ -312,8 +321,8 @@ static void connection_ask_caps(struct connection *c)
 
         if (c->state != CONN_READY)
                 c->state = CONN_RECONCILING;
-        if (!c->plugin && e->env->ops->plugin_open(e->env, c->name, c->plugin_path, PD_KIND_PROVIDER, c->options, c->in_process,
-                                  &c->plugin, &err) < 0) {
+        if (!c->plugin && e->env->ops->plugin_open(e->env, c->name, c->plugin_path, PD_KIND_PROVIDER, c->options,
+                                  c->in_process, &c->plugin, &err) < 0) {
                 connection_down(c, err.text);
                 return;
         }
@@ -368,7 +377,7 @@ static struct connection *connection_new(struct engine *e, const struct engine_c
 static bool same_connection(const struct connection *c, const struct engine_connection *n)
 {
         return streq(c->provider, n->provider) && streq(c->plugin_path, n->plugin) && c->in_process == n->in_process &&
-                json_equal(c->options, n->options ? (json_t *)(uintptr_t)n->options : json_object());
+               json_equal(c->options, n->options ? (json_t *)(uintptr_t)n->options : json_object());
 }
 
 static const struct engine_connection *wanted(const struct engine *e, const char *name)
@@ -383,10 +392,10 @@ static void drop_connection(struct engine *e, size_t i)
 {
         struct connection *c = e->connections.at[i];
 
-        vec_foreach(m, &e->machines) if ((*m)->conn == c)
-        {
-                (*m)->conn = NULL;
-        }
+        vec_foreach (m, &e->machines)
+                if ((*m)->conn == c) {
+                        (*m)->conn = NULL;
+                }
         vec_swap_remove(&e->connections, i);
         connection_free(c);
 }
@@ -408,11 +417,11 @@ int connections_start(struct engine *e, struct pd_error *err)
                 c = connection_new(e, &e->site->connections[i], err);
                 if (!c)
                         return -(int)PD_E_NOMEM;
-                vec_foreach(m, &e->machines) if (streq((*m)->rec.connection, c->name))
-                {
-                        (*m)->conn = c;
-                        machine_open_stream(*m);
-                }
+                vec_foreach (m, &e->machines)
+                        if (streq((*m)->rec.connection, c->name)) {
+                                (*m)->conn = c;
+                                machine_open_stream(*m);
+                        }
                 connection_ask_caps(c);
         }
         return 0;
@@ -420,15 +429,15 @@ int connections_start(struct engine *e, struct pd_error *err)
 
 void connections_free(struct engine *e)
 {
-        vec_foreach(m, &e->machines)
-        {
+        vec_foreach (m, &e->machines) {
                 if ((*m)->stream)
                         e->env->ops->stream_close((*m)->stream);
                 json_decref((*m)->caps);
                 free(*m);
         }
         vec_free(&e->machines);
-        vec_foreach(c, &e->connections) connection_free(*c);
+        vec_foreach (c, &e->connections)
+                connection_free(*c);
         vec_free(&e->connections);
 }
 
@@ -440,7 +449,8 @@ static void mach_why(struct mach *m, const char *why)
         (void)str_format(m->why, sizeof m->why, "%s", why);
 }
 
-static void on_list(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_list(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct mach *m = arg;
         const json_t *placements = json_object_get(answer, "placements");
@@ -458,15 +468,18 @@ static void on_list(void *arg, const struct pd_error *err, const json_t *answer,
         }
         m->up = true;
         mach_why(m, "");
-        log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type, json_array_size(placements));
-        json_array_foreach(placements, i, p) observe_placement(m->engine, m, p, true);
+        log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type,
+                json_array_size(placements));
+        json_array_foreach (placements, i, p)
+                observe_placement(m->engine, m, p, true);
         observe_missing(m->engine, m, placements);
         intent_replay(m->engine, m);
         leases_review(m->engine);
         place_soon(m->engine);
 }
 
-static void on_hello(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_hello(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct mach *m = arg;
         struct engine *e = m->engine;
@@ -551,79 +564,4 @@ static void machine_open_stream(struct mach *m)
                 return;
         if (e->env->ops->stream_open(e->env, m->rec.endpoint, kind, &events, &m->stream, &err) < 0)
                 mach_why(m, err.text);
-}
-
-/* --- leases: P-11, N-05. An own machine's lease ends its jobs and nothing else. --- */
-static int64_t horizon(const struct engine *e, const struct mach *m, int64_t *ret_renew_us)
-{
-        int64_t h = INT64_MAX, r = INT64_MAX;
-
-        for (size_t i = 0; i < e->slots_n; i++) {
-                const struct entry *en = e->slots[i];
-
-                if (!en || !en->live || en->live->machine != m)
-                        continue;
-                if (en->live->settings.lease_horizon_us < h)
-                        h = en->live->settings.lease_horizon_us;
-                if (en->live->settings.lease_renew_us < r)
-                        r = en->live->settings.lease_renew_us;
-        }
-        *ret_renew_us = r == INT64_MAX ? 10 * USEC_PER_MIN : r;
-        return h == INT64_MAX ? USEC_PER_HOUR : h;
-}
-
-void lease_read_back(struct turn *t, struct op *op, const json_t *answer)
-{
-        struct mach *m = machine_find(t->engine, op->intent.machine);
-
-        if (!m)
-                return;
-        m->rec.stop_sure_wall_us = js_int(answer, "stop_wall_us", m->rec.stop_sure_wall_us);
-        m->renewed_wall_us = t->now_wall_us;
-        txn_machine(t->txn, &m->rec);
-}
-
-static void lease_renew(struct mach *m, int64_t stop_in_us)
-{
-        struct engine *e = m->engine;
-        struct turn *t = turn_new(e);
-
-        if (!t)
-                return;
-        /* the latest ever asked for is on disk before it is asked for */
-        m->rec.stop_possible_wall_us = t->now_wall_us + stop_in_us;
-        txn_machine(t->txn, &m->rec);
-        (void)intent_open(t, INTENT_LEASE, NULL, m,
-                json_pack("{s:s,s:I,s:I}", "op", "lease", "stop_wall_us", (json_int_t)m->rec.stop_possible_wall_us, "stop_boot_us",
-                        (json_int_t)(now_boot(e) + stop_in_us)));
-        turn_end(t);
-}
-
-static bool lease_open(const struct engine *e, const struct mach *m)
-{
-        for (const struct op *op = e->ops; op; op = op->next)
-                if (op->intent.kind == INTENT_LEASE && id_equal(op->intent.machine, m->rec.id))
-                        return true;
-        return false;
-}
-
-void leases_review(struct engine *e)
-{
-        int64_t now = now_wall(e), next = 10 * USEC_PER_MIN;
-
-        vec_foreach(mp, &e->machines)
-        {
-                struct mach *m = *mp;
-                int64_t renew, h = horizon(e, m, &renew), due = m->renewed_wall_us + renew - now;
-
-                if (m->rec.state == PD_MACHINE_GONE || !m->up)
-                        continue;
-                if ((due <= 0 || m->renewed_wall_us == 0 || m->renewed_wall_us > now) && !lease_open(e, m)) {
-                        lease_renew(m, h);
-                        due = renew;
-                }
-                if (due > 0 && due < next)
-                        next = due;
-        }
-        e->env->ops->timer_set(e->lease_timer, now_boot(e) + next);
 }

@@ -46,9 +46,11 @@ static void release(struct turn *t, struct mach *m, const struct seen *s)
         struct entry ghost = { .job = { .id = s->job, .generation = s->generation } };
 
         for (const struct op *op = t->engine->ops; op; op = op->next)
-                if (op->intent.kind == INTENT_RELEASE && id_equal(op->intent.job, s->job) && op->intent.generation == s->generation)
+                if (op->intent.kind == INTENT_RELEASE && id_equal(op->intent.job, s->job) &&
+                        op->intent.generation == s->generation)
                         return;
-        (void)intent_open(t, INTENT_RELEASE, &ghost, m, json_pack("{s:s,s:s}", "op", "release", "job", js_str(s->p, "job", "")));
+        (void)intent_open(
+                t, INTENT_RELEASE, &ghost, m, json_pack("{s:s,s:s}", "op", "release", "job", js_str(s->p, "job", "")));
 }
 
 static void copy_pid(struct entry *en, const struct seen *s)
@@ -77,7 +79,7 @@ static void went_running(struct turn *t, struct entry *en, const struct seen *s)
         after.tries = 0;
         /* the deadlines of the suspension end only now: a resume that never got this far kept them */
         after.ttl_wall_us = after.expire_wall_us = 0;
-        after.flags &= (uint8_t)~(JOB_FLAG_RESUMED | JOB_FLAG_FRESH | JOB_FLAG_WARNED);
+        after.flags &= (uint8_t) ~(JOB_FLAG_RESUMED | JOB_FLAG_FRESH | JOB_FLAG_WARNED);
         (void)job_change(t, en, after, EVENT_STARTED, &(struct job_doc){ .image_digest = *digest ? digest : NULL },
                 restored ? "runs on from its checkpoint" : "runs");
 }
@@ -97,8 +99,8 @@ static void save_begun(struct turn *t, struct entry *en, const struct seen *s)
         after.op_checkpoint = ckp;
         (void)str_format(message, sizeof message, "is being saved: %s", job_cause_text(s->save_cause));
         if (job_change(t, en, after, EVENT_SAVE, NULL, message))
-                act_decision(t, en->job.id, s->save_cause == CAUSE_NOTICE ? "spot" : js_str(s->save, "cause", ""), "save",
-                        "its runner acted by its standing orders", json_deep_copy(s->save), NULL);
+                act_decision(t, en->job.id, s->save_cause == CAUSE_NOTICE ? "spot" : js_str(s->save, "cause", ""),
+                        "save", "its runner acted by its standing orders", json_deep_copy(s->save), NULL);
 }
 
 static void record_checkpoint(struct turn *t, struct entry *en, struct job *after, const struct seen *s)
@@ -122,8 +124,8 @@ static void record_checkpoint(struct turn *t, struct entry *en, struct job *afte
 /* The save did not come about and the job runs on (P-21, P-25): said by name, and tried again after 10 minutes, doubling to an hour. */
 void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const json_t *values, bool refused)
 {
-        js_owned *trouble = json_pack("{s:O?,s:O?,s:s,s:I}", "error", error, "values", values, "cause", job_cause_name((enum job_cause)en->job.op_cause),
-                "at_wall_us", (json_int_t)t->now_wall_us);
+        js_owned *trouble = json_pack("{s:O?,s:O?,s:s,s:I}", "error", error, "values", values, "cause",
+                job_cause_name((enum job_cause)en->job.op_cause), "at_wall_us", (json_int_t)t->now_wall_us);
         pd_cleanup(freep) char *text = trouble ? js_dump(trouble) : NULL;
         const char *policy = job_cause_name((enum job_cause)en->job.op_cause);
         const json_t *first = json_array_get(values, 0);
@@ -134,10 +136,12 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
         if (after.state != JOB_SAVING)
                 return;
         if (first)
-                (void)str_format(message, sizeof message, "cannot be saved, so it runs on: %s (%s): %s%s", js_str(first, "path", "?"),
-                        js_str(first, "type", "?"), js_str(first, "reason", ""), json_array_size(values) > 1 ? ", and more: see `portal precheck`" : "");
+                (void)str_format(message, sizeof message, "cannot be saved, so it runs on: %s (%s): %s%s",
+                        js_str(first, "path", "?"), js_str(first, "type", "?"), js_str(first, "reason", ""),
+                        json_array_size(values) > 1 ? ", and more: see `portal precheck`" : "");
         else
-                (void)str_format(message, sizeof message, "could not be saved, so it runs on: %s", js_str(error, "text", "no reason given"));
+                (void)str_format(message, sizeof message, "could not be saved, so it runs on: %s",
+                        js_str(error, "text", "no reason given"));
         if (en->live) {
                 for (uint32_t i = 0; i < en->live->refusals && wait < RETRY_MAX_US; i++)
                         wait *= 2;
@@ -152,13 +156,15 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
         after.next_try_wall_us = t->now_wall_us + (wait < RETRY_MAX_US ? wait : RETRY_MAX_US);
         if (!job_change(t, en, after, EVENT_REFUSED, &(struct job_doc){ .trouble = text }, message))
                 return;
-        act_decision(t, en->job.id, policy, refused ? "refused" : "failed", message, json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
+        act_decision(t, en->job.id, policy, refused ? "refused" : "failed", message,
+                json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
         log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
 }
 
 static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
 {
-        save_gave_up(t, en, json_object_get(s->save, "error"), json_object_get(s->save, "values"), streq(s->save_state, "refused"));
+        save_gave_up(t, en, json_object_get(s->save, "error"), json_object_get(s->save, "values"),
+                streq(s->save_state, "refused"));
 }
 
 static void save_kept(struct turn *t, struct entry *en, const struct seen *s)
@@ -210,12 +216,14 @@ static void went_suspended(struct turn *t, struct entry *en, const struct seen *
         suspend_deadlines(t, en, &after);
         (void)str_format(message, sizeof message, "suspended, %s: saved%s%s (%s in %s)", job_cause_text(cause),
                 *js_str(s->save, "progress", "") ? " at " : "", js_str(s->save, "progress", ""),
-                size_format((uint64_t)js_int(s->save, "bytes", 0), bytes), duration_format(js_int(s->save, "took_us", 0) / USEC_PER_MSEC * USEC_PER_MSEC, size));
+                size_format((uint64_t)js_int(s->save, "bytes", 0), bytes),
+                duration_format(js_int(s->save, "took_us", 0) / USEC_PER_MSEC * USEC_PER_MSEC, size));
         if (!job_change(t, en, after, EVENT_SAVED, &(struct job_doc){ .trouble = "" }, message))
                 return;
         log_info("job %s: %s", js_str(s->p, "job", ""), message);
         if (after.ttl_wall_us && after.ttl_wall_us <= t->now_wall_us)
-                act_end_waiting(t, en, CAUSE_TTL, "its time limit on the clock had passed already when it was suspended");
+                act_end_waiting(
+                        t, en, CAUSE_TTL, "its time limit on the clock had passed already when it was suspended");
 }
 
 static int64_t ttl_keep(const struct entry *en)
@@ -239,7 +247,8 @@ static void went_ended(struct turn *t, struct entry *en, const struct seen *s)
         if (s->cause == CAUSE_USER || s->cause == CAUSE_TTL) {
                 after.result = RESULT_STOPPED;
                 after.cause = (uint8_t)s->cause;
-                (void)str_format(message, sizeof message, "stopped: %s%s", job_cause_text(s->cause), saved ? "; saved first" : "");
+                (void)str_format(message, sizeof message, "stopped: %s%s", job_cause_text(s->cause),
+                        saved ? "; saved first" : "");
         } else if (oom) {
                 after.result = RESULT_FAILED;
                 after.cause = CAUSE_OOM;
@@ -251,11 +260,13 @@ static void went_ended(struct turn *t, struct entry *en, const struct seen *s)
         } else {
                 after.result = code == 0 ? RESULT_SUCCEEDED : RESULT_FAILED;
                 after.cause = CAUSE_EXIT;
-                (void)str_format(message, sizeof message, code == 0 ? "succeeded" : "failed: it exited with code %lld", (long long)code);
+                (void)str_format(message, sizeof message, code == 0 ? "succeeded" : "failed: it exited with code %lld",
+                        (long long)code);
         }
         end_common(t, &after, s);
         /* a resume continues a job that a limit stopped, for as long as its checkpoint is kept */
-        after.expire_wall_us = after.cause == CAUSE_TTL && !id_is_null(after.checkpoint) ? t->now_wall_us + ttl_keep(en) : t->now_wall_us;
+        after.expire_wall_us = after.cause == CAUSE_TTL && !id_is_null(after.checkpoint) ? t->now_wall_us + ttl_keep(en)
+                                                                                         : t->now_wall_us;
         after.ttl_wall_us = 0;
         if (!job_change(t, en, after, EVENT_EXITED, NULL, message))
                 return;
@@ -284,13 +295,16 @@ static void went_lost(struct turn *t, struct entry *en, const struct seen *s, en
         if (!id_is_null(after.checkpoint)) {
                 struct checkpoint c;
                 struct pd_error err;
-                int64_t saved_at = store_get_checkpoint(t->engine->env->store, after.checkpoint, &c, &err) < 0 ? 0 : c.wall_us;
+                int64_t saved_at =
+                        store_get_checkpoint(t->engine->env->store, after.checkpoint, &c, &err) < 0 ? 0 : c.wall_us;
 
                 after.state = JOB_SUSPENDED;
                 after.cause = (uint8_t)(en->job.state == JOB_RESTORING ? CAUSE_MACHINE_LOST : cause);
                 suspend_deadlines(t, en, &after);
-                (void)str_format(message, sizeof message, "suspended on its newest checkpoint, %s: %s of work is lost", job_cause_text(cause),
-                        duration_format(saved_at ? (t->now_wall_us - saved_at) / USEC_PER_SEC * USEC_PER_SEC : 0, lost));
+                (void)str_format(message, sizeof message, "suspended on its newest checkpoint, %s: %s of work is lost",
+                        job_cause_text(cause),
+                        duration_format(
+                                saved_at ? (t->now_wall_us - saved_at) / USEC_PER_SEC * USEC_PER_SEC : 0, lost));
                 (void)job_change(t, en, after, EVENT_LOST, NULL, message);
                 return;
         }
@@ -318,8 +332,15 @@ static void went_exited(struct turn *t, struct entry *en, struct mach *m, const 
         if (saved && streq(s->save_mode, "suspend") && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
                 went_suspended(t, en, s, s->save_cause ? s->save_cause : CAUSE_USER);
         else if (saved && streq(s->save_mode, "suspend") && en->job.state == JOB_ENDING)
-                went_ended(t, en, &(struct seen){ .p = s->p, .save = s->save, .exit = s->exit, .cause = (enum job_cause)en->job.op_cause,
-                                           .save_state = s->save_state, .save_mode = s->save_mode, .generation = s->generation, .job = s->job });
+                went_ended(t, en,
+                        &(struct seen){ .p = s->p,
+                                .save = s->save,
+                                .exit = s->exit,
+                                .cause = (enum job_cause)en->job.op_cause,
+                                .save_state = s->save_state,
+                                .save_mode = s->save_mode,
+                                .generation = s->generation,
+                                .job = s->job });
         else if (is_lost_cause(s->cause))
                 went_lost(t, en, s, s->cause);
         else
@@ -331,8 +352,8 @@ static void went_exited(struct turn *t, struct entry *en, struct mach *m, const 
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why)
 {
         struct job after = en->job;
-        bool passing = why->code == PD_E_TRANSIENT || why->code == PD_E_BUSY || why->code == PD_E_FULL || why->code == PD_E_CAPACITY ||
-                why->code == PD_E_CONFLICT;
+        bool passing = why->code == PD_E_TRANSIENT || why->code == PD_E_BUSY || why->code == PD_E_FULL ||
+                       why->code == PD_E_CAPACITY || why->code == PD_E_CONFLICT;
         int64_t wait = PLACE_RETRY_US;
         char message[400];
 
@@ -349,11 +370,13 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why)
                 after.state = JOB_QUEUED;
                 after.tries++;
                 after.next_try_wall_us = t->now_wall_us + wait;
-                (void)str_format(message, sizeof message, "could not be started just now, is tried again: %s", why->text);
+                (void)str_format(
+                        message, sizeof message, "could not be started just now, is tried again: %s", why->text);
                 (void)job_change(t, en, after, EVENT_UNPLACE, NULL, message);
                 return;
         }
-        (void)str_format(message, sizeof message, "could not be %s: %s", after.state == JOB_RESTORING ? "resumed" : "started", why->text);
+        (void)str_format(message, sizeof message, "could not be %s: %s",
+                after.state == JOB_RESTORING ? "resumed" : "started", why->text);
         if (after.state == JOB_RESTORING) {
                 after.state = JOB_SUSPENDED;
                 after.cause = CAUSE_START;
@@ -420,7 +443,7 @@ static void look_at_save(struct turn *t, struct entry *en, const struct seen *s)
         } else if (ours && settled(s)) {
                 save_refused(t, en, s);
         } else if (en->job.state == JOB_RUNNING && settled(s) && en->live && en->live->seq < s->seq &&
-                js_int(s->save, "wall_us", 0) > en->job.since_wall_us) {
+                   js_int(s->save, "wall_us", 0) > en->job.since_wall_us) {
                 save_begun(t, en, s); /* it began and was refused since we last looked */
                 save_refused(t, en, s);
         }
@@ -432,11 +455,14 @@ static void want_again(struct turn *t, struct entry *en, struct mach *m, const s
         const struct job *j = &en->job;
         char job[ID_TEXT_MAX];
 
-        if (j->state == JOB_SAVING && !same_save(en, s) && streq(s->phase, "running") && en->live && !intent_find(t->engine, INTENT_SAVE, j->id))
+        if (j->state == JOB_SAVING && !same_save(en, s) && streq(s->phase, "running") && en->live &&
+                !intent_find(t->engine, INTENT_SAVE, j->id))
                 (void)intent_open(t, INTENT_SAVE, en, m, act_save_body(en));
         if (j->state == JOB_ENDING && !s->cause && !intent_find(t->engine, INTENT_STOP, j->id))
-                (void)intent_open(t, INTENT_STOP, en, m, json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, j->id, job), "cause",
-                        job_cause_name((enum job_cause)j->op_cause), "grace_us", (json_int_t)(en->live ? en->live->settings.stop_grace_us : 20 * USEC_PER_SEC)));
+                (void)intent_open(t, INTENT_STOP, en, m,
+                        json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, j->id, job), "cause",
+                                job_cause_name((enum job_cause)j->op_cause), "grace_us",
+                                (json_int_t)(en->live ? en->live->settings.stop_grace_us : 20 * USEC_PER_SEC)));
 }
 
 /* A container that no record wants (an older generation, or a job that waits or is over by now) is ended, whatever its runner thinks (law 2). Of a
@@ -448,7 +474,8 @@ static void stray(struct engine *e, struct mach *m, const struct seen *s, bool k
         struct turn *t;
 
         if (!known && !over) {
-                log_warning("job %s generation %u is on a machine and not in the store: left alone", js_str(s->p, "job", ""), s->generation);
+                log_warning("job %s generation %u is on a machine and not in the store: left alone",
+                        js_str(s->p, "job", ""), s->generation);
                 return;
         }
         if (over ? !listed_anew : s->cause || intent_find(e, INTENT_STOP, s->job))
@@ -459,8 +486,9 @@ static void stray(struct engine *e, struct mach *m, const struct seen *s, bool k
         if (over)
                 release(t, m, s);
         else
-                (void)intent_open(t, INTENT_STOP, &ghost, m, json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", js_str(s->p, "job", ""), "cause",
-                        "user", "grace_us", (json_int_t)(20 * USEC_PER_SEC)));
+                (void)intent_open(t, INTENT_STOP, &ghost, m,
+                        json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", js_str(s->p, "job", ""), "cause", "user",
+                                "grace_us", (json_int_t)(20 * USEC_PER_SEC)));
         turn_end(t);
 }
 
@@ -509,7 +537,9 @@ static bool listed(const json_t *placements, const struct job *j)
         json_t *p;
 
         (void)id_format(ID_JOB, j->id, id);
-        json_array_foreach(placements, i, p) if (streq(js_str(p, "job", ""), id) && js_int(p, "generation", 0) == j->generation) return true;
+        json_array_foreach (placements, i, p)
+                if (streq(js_str(p, "job", ""), id) && js_int(p, "generation", 0) == j->generation)
+                        return true;
         return false;
 }
 
@@ -536,7 +566,8 @@ void observe_missing(struct engine *e, struct mach *m, const json_t *placements)
 static void sample_add(struct live *l, int64_t at_wall_us, int64_t cpu_us)
 {
         /* half of the samples span the idle window: two neighbours may stand closer than `apart` by one measurement */
-        int64_t apart = l->settings.idle_after_us == SETTING_OFF ? USEC_PER_MIN : l->settings.idle_after_us / (SAMPLES / 2);
+        int64_t apart =
+                l->settings.idle_after_us == SETTING_OFF ? USEC_PER_MIN : l->settings.idle_after_us / (SAMPLES / 2);
 
         if (l->samples_n && at_wall_us < l->samples[l->samples_n - 1].at_wall_us)
                 l->samples_n = 0; /* the wall clock stepped back: what was measured before cannot be compared */
@@ -578,12 +609,12 @@ void observe_measures(struct engine *e, struct mach *m, const json_t *event)
         size_t i;
         json_t *x;
 
-        json_array_foreach(json_object_get(event, "items"), i, x)
-        {
+        json_array_foreach (json_object_get(event, "items"), i, x) {
                 struct id id;
                 struct entry *en = id_parse(ID_JOB, js_str(x, "job", ""), &id) ? jobs_find(e, id) : NULL;
 
-                if (en && en->live && en->live->machine == m && en->job.generation == (uint32_t)js_int(x, "generation", 0))
+                if (en && en->live && en->live->machine == m &&
+                        en->job.generation == (uint32_t)js_int(x, "generation", 0))
                         measure(en, x, at);
         }
 }

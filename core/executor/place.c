@@ -18,8 +18,10 @@ struct market {
 
 static void market_free(struct market *k)
 {
-        vec_foreach(s, &k->texts) free(*s);
-        vec_foreach(l, &k->lists) free((void *)*l);
+        vec_foreach (s, &k->texts)
+                free(*s);
+        vec_foreach (l, &k->lists)
+                free((void *)*l);
         vec_free(&k->texts);
         vec_free(&k->lists);
         vec_free(&k->offers);
@@ -37,8 +39,9 @@ static const char **usable_captures(struct market *k, const struct mach *m)
                 free((void *)list);
                 return NULL;
         }
-        json_object_foreach(json_object_get(m->caps, "captures"), name, v) if (js_bool(v, "usable", false) && n < CAPTURES_MAX)
-                list[n++] = name;
+        json_object_foreach (json_object_get(m->caps, "captures"), name, v)
+                if (js_bool(v, "usable", false) && n < CAPTURES_MAX)
+                        list[n++] = name;
         return list;
 }
 
@@ -66,7 +69,9 @@ static void offer_of_machine(struct market *k, struct placement_offer *o, const 
 
 static bool market_add(struct market *k, const struct engine *e, const struct connection *c, const json_t *offer)
 {
-        struct placement_offer o = { .connection = c->name, .zone = js_str(offer, "zone", ""), .type = js_str(offer, "type", "") };
+        struct placement_offer o = {
+                .connection = c->name, .zone = js_str(offer, "zone", ""), .type = js_str(offer, "type", "")
+        };
         struct mach *m;
 
         o.market = (enum pd_market)js_int(offer, "market", PD_MARKET_ON_DEMAND);
@@ -79,18 +84,21 @@ static bool market_add(struct market *k, const struct engine *e, const struct co
         if (m)
                 offer_of_machine(k, &o, e, m);
         else
-                o.why = c->state != CONN_READY ? c->why : "no machine of it is held, and this release places jobs on own machines only";
+                o.why = c->state != CONN_READY
+                                ? c->why
+                                : "no machine of it is held, and this release places jobs on own machines only";
         return vec_push(&k->offers, o) && vec_push(&k->machines, m);
 }
 
 static bool market_fill(struct market *k, const struct engine *e)
 {
-        vec_foreach(c, &e->connections)
-        {
+        vec_foreach (c, &e->connections) {
                 size_t i;
                 json_t *o;
 
-                json_array_foreach((*c)->offers, i, o) if (!market_add(k, e, *c, o)) return false;
+                json_array_foreach ((*c)->offers, i, o)
+                        if (!market_add(k, e, *c, o))
+                                return false;
         }
         return true;
 }
@@ -103,13 +111,15 @@ json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s,
         char ttl_id[ID_TEXT_MAX], notice_id[ID_TEXT_MAX];
         int64_t left = j->ttl_us == SETTING_OFF ? -1 : j->ttl_us - j->ran_us;
         struct id notice = engine_id(e);
-        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), ttl_id),
-                "notice_checkpoint", id_format(ID_CHECKPOINT, notice, notice_id), "save_deadline_us",
-                (json_int_t)s->save_deadline_us, "stop_grace_us", (json_int_t)s->stop_grace_us, "lease_stop_wall_us",
-                (json_int_t)m->rec.stop_possible_wall_us, "lease_stop_boot_us",
-                (json_int_t)(now_boot(e) + m->rec.stop_possible_wall_us - t->now_wall_us));
+        json_t *o =
+                json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), ttl_id),
+                        "notice_checkpoint", id_format(ID_CHECKPOINT, notice, notice_id), "save_deadline_us",
+                        (json_int_t)s->save_deadline_us, "stop_grace_us", (json_int_t)s->stop_grace_us,
+                        "lease_stop_wall_us", (json_int_t)m->rec.stop_possible_wall_us, "lease_stop_boot_us",
+                        (json_int_t)(now_boot(e) + m->rec.stop_possible_wall_us - t->now_wall_us));
 
-        (void)json_object_set_new(o, "ttl_left_us", left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
+        (void)json_object_set_new(o, "ttl_left_us",
+                left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
         if (en->live)
                 en->live->notice_checkpoint = notice;
         (void)json_object_set_new(o, "on_notice", json_boolean(s->spot));
@@ -148,8 +158,8 @@ static const char *capture_of(const struct spec *s)
         return s->capture ? s->capture : "values";
 }
 
-static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
-        const struct mach *m)
+static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
+        const json_t *doc, const struct mach *m)
 {
         const struct engine_site *site = t->engine->site;
         const struct engine_backend *cap = backend(site->captures, site->captures_n, capture_of(s));
@@ -160,11 +170,12 @@ static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s
         if (!cap || !vault)
                 return NULL;
         o = json_pack("{s:s,s:s,s:I,s:s,s:s,s:{s:s},s:o,s:O,s:I,s:I,s:I,s:I,s:b,s:O,s:o,s:o,s:o}", "op", "start", "job",
-                id_format(ID_JOB, en->job.id, job), "generation", (json_int_t)en->job.generation, "name", js_str(doc, "name", ""), "user",
-                js_str(doc, "user", ""), "image", "ref", s->image, "command", argv_json(s->command), "env", s->env, "cpu_milli",
-                (json_int_t)s->cpu_milli, "memory_bytes", (json_int_t)s->memory_bytes, "gpus", (json_int_t)s->gpus, "shm_bytes",
-                (json_int_t)s->shm_bytes, "user_ns", s->user_ns, "mounts", s->mounts, "capture", backend_json(cap, s->capture_settings),
-                "vault", backend_json(vault, NULL), "orders", order_orders(t, en, set, m));
+                id_format(ID_JOB, en->job.id, job), "generation", (json_int_t)en->job.generation, "name",
+                js_str(doc, "name", ""), "user", js_str(doc, "user", ""), "image", "ref", s->image, "command",
+                argv_json(s->command), "env", s->env, "cpu_milli", (json_int_t)s->cpu_milli, "memory_bytes",
+                (json_int_t)s->memory_bytes, "gpus", (json_int_t)s->gpus, "shm_bytes", (json_int_t)s->shm_bytes,
+                "user_ns", s->user_ns, "mounts", s->mounts, "capture", backend_json(cap, s->capture_settings), "vault",
+                backend_json(vault, NULL), "orders", order_orders(t, en, set, m));
         if (!o)
                 return NULL;
         if (s->disk_bytes)
@@ -181,8 +192,12 @@ static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s
 /* --- placing one job --- */
 static void need_of(const struct spec *s, struct placement_need *ret)
 {
-        *ret = (struct placement_need){ .cpu_milli = s->cpu_milli, .gpus = s->gpus, .memory_bytes = s->memory_bytes,
-                .disk_bytes = s->disk_bytes, .on = s->on, .capture = capture_of(s) };
+        *ret = (struct placement_need){ .cpu_milli = s->cpu_milli,
+                .gpus = s->gpus,
+                .memory_bytes = s->memory_bytes,
+                .disk_bytes = s->disk_bytes,
+                .on = s->on,
+                .capture = capture_of(s) };
 }
 
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
@@ -193,8 +208,8 @@ void live_fill(struct live *l, const struct spec *s, const struct settings *set,
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }
 
-static void place_on(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set, const json_t *doc,
-        struct mach *m, const char *why)
+static void place_on(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
+        const json_t *doc, struct mach *m, const char *why)
 {
         struct engine *e = t->engine;
         bool restores = !id_is_null(en->job.checkpoint) && !(en->job.flags & JOB_FLAG_FRESH);
@@ -225,7 +240,8 @@ static void place_on(struct turn *t, struct entry *en, const struct spec *s, con
         if (!order) {
                 struct pd_error err;
 
-                (void)pd_fail(&err, PD_E_INVALID, "checkpoint \"%s\" or vault \"%s\" is not in the site's config any more", capture_of(s),
+                (void)pd_fail(&err, PD_E_INVALID,
+                        "checkpoint \"%s\" or vault \"%s\" is not in the site's config any more", capture_of(s),
                         str_or(e->site->default_vault, ""));
                 start_failed(t, en, &err);
                 return;
@@ -253,7 +269,8 @@ static bool try_place(struct engine *e, struct entry *en)
         need_of(s, &need);
         if (market_fill(&k, e) && k.offers.n) {
                 choices = calloc(k.offers.n, sizeof *choices);
-                if (choices && placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, &err) >= 0 && ok > 0) {
+                if (choices && placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, &err) >= 0 &&
+                        ok > 0) {
                         t = turn_new(e);
                         if (t) {
                                 place_on(t, en, s, &set, doc, k.machines.at[choices[0].offer], choices[0].why);
@@ -271,8 +288,8 @@ static bool try_place(struct engine *e, struct entry *en)
 static bool may_fit(const struct engine *e, const struct job *j, const int64_t *room)
 {
         for (size_t i = 0; i < e->machines.n; i++)
-                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] >= j->cpu_milli && room[i * 3 + 1] >= (int64_t)j->memory_bytes &&
-                        room[i * 3 + 2] >= j->gpus)
+                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] >= j->cpu_milli &&
+                        room[i * 3 + 1] >= (int64_t)j->memory_bytes && room[i * 3 + 2] >= j->gpus)
                         return true;
         return false;
 }
@@ -295,10 +312,10 @@ static void place_run(void *arg)
         if (!room || e->stopping || e->broken)
                 return;
         rooms(e, room);
-        vec_foreach(m, &e->machines) if (machine_noticed(e, *m) && (*m)->rec.notice_wall_us < next)
-        {
-                next = (*m)->rec.notice_wall_us;
-        }
+        vec_foreach (m, &e->machines)
+                if (machine_noticed(e, *m) && (*m)->rec.notice_wall_us < next) {
+                        next = (*m)->rec.notice_wall_us;
+                }
         for (struct entry *en = e->queue_first; en; en = following) {
                 following = en->queue_next;
                 if (en->job.next_try_wall_us > now) {
@@ -339,7 +356,9 @@ static json_t *losers(const struct market *k, const struct placement_choice *c, 
         for (size_t i = from; i < k->offers.n; i++) {
                 char name[PLACEMENT_NAME_MAX];
 
-                (void)json_array_append_new(list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->offers.at[c[i].offer], name), "why", c[i].why));
+                (void)json_array_append_new(
+                        list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->offers.at[c[i].offer], name),
+                                      "why", c[i].why));
         }
         return list;
 }
@@ -352,27 +371,34 @@ static void say_policies(json_t *plan, const struct spec *s, const struct settin
 
         (void)json_object_set_new(plan, "capture", json_string(cap));
         (void)json_object_set_new(plan, "capture_why",
-                json_string(!s->capture ? "by default: the program takes part with five lines (portal.py or portal.h); one that does not cannot be saved"
-                                : carries ? "as you asked"
-                                          : "as you asked: nothing of the process is carried, only its files; it starts from its beginning"));
+                json_string(!s->capture ? "by default: the program takes part with five lines (portal.py or portal.h); "
+                                          "one that does not cannot be saved"
+                            : carries   ? "as you asked"
+                                        : "as you asked: nothing of the process is carried, only its files; it starts "
+                                        "from its beginning"));
         (void)json_object_set_new(plan, "notice",
                 json_sprintf("when its machine is about to be taken away: %s",
-                        set->spot ? "saved by its runner and suspended, for you to resume" : "nothing (spot = off): it ends with the machine"));
+                        set->spot ? "saved by its runner and suspended, for you to resume"
+                                  : "nothing (spot = off): it ends with the machine"));
         (void)json_object_set_new(plan, "idle",
-                set->idle ? json_sprintf("suspended after %s without progress and under %d.%02d%% of a core", duration_format(set->idle_after_us, a),
-                                    set->idle_cpu_percent / 100, set->idle_cpu_percent % 100)
+                set->idle ? json_sprintf("suspended after %s without progress and under %d.%02d%% of a core",
+                                    duration_format(set->idle_after_us, a), set->idle_cpu_percent / 100,
+                                    set->idle_cpu_percent % 100)
                           : json_string("never suspended for idleness (idle = off)"));
         (void)json_object_set_new(plan, "ttl",
-                set->ttl_us == SETTING_OFF ? json_string("no time limit (ttl = off)")
-                                           : json_sprintf("stopped after %s of running time, saved first, its checkpoint kept %s",
-                                                     duration_format(set->ttl_us, a), duration_format(set->ttl_keep_us, b)));
+                set->ttl_us == SETTING_OFF
+                        ? json_string("no time limit (ttl = off)")
+                        : json_sprintf("stopped after %s of running time, saved first, its checkpoint kept %s",
+                                  duration_format(set->ttl_us, a), duration_format(set->ttl_keep_us, b)));
         (void)json_object_set_new(plan, "budget",
-                set->budget.currency[0] ? json_sprintf("%s: kept for the record; this release runs jobs on own machines at a configured rate and does not act on it",
+                set->budget.currency[0] ? json_sprintf("%s: kept for the record; this release runs jobs on own "
+                                                       "machines at a configured rate and does not act on it",
                                                   money_format(&set->budget, a))
                                         : json_string("none set"));
 }
 
-static void plan_offer(json_t *plan, const struct market *k, const struct placement_choice *c, size_t ok, const struct settings *set)
+static void plan_offer(
+        json_t *plan, const struct market *k, const struct placement_choice *c, size_t ok, const struct settings *set)
 {
         const struct placement_offer *o = ok ? &k->offers.at[c[0].offer] : NULL;
         char name[PLACEMENT_NAME_MAX], lease[QUANTITY_MAX];
@@ -385,10 +411,12 @@ static void plan_offer(json_t *plan, const struct market *k, const struct placem
         }
         worst = money_cost(o->price.nano, set->lease_horizon_us);
         (void)json_object_set_new(plan, "offer", json_string(placement_offer_name(o, name)));
-        (void)json_object_set_new(plan, "price", json_pack("{s:I,s:s}", "nano_hour", (json_int_t)o->price.nano, "currency", o->price.currency));
+        (void)json_object_set_new(plan, "price",
+                json_pack("{s:I,s:s}", "nano_hour", (json_int_t)o->price.nano, "currency", o->price.currency));
         (void)json_object_set_new(plan, "worst_case",
                 json_pack("{s:I,s:s,s:o}", "nano", (json_int_t)worst, "currency", o->price.currency, "why",
-                        json_sprintf("with portald gone its lease ends it within %s", duration_format(set->lease_horizon_us, lease))));
+                        json_sprintf("with portald gone its lease ends it within %s",
+                                duration_format(set->lease_horizon_us, lease))));
 }
 
 json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *set, struct pd_error *err)
@@ -402,7 +430,8 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
 
         need_of(spec, &need);
         if (!backend(e->site->captures, e->site->captures_n, capture_of(spec)))
-                r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`", capture_of(spec));
+                r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`",
+                        capture_of(spec));
         if (r >= 0 && !market_fill(&k, e))
                 r = pd_fail(err, PD_E_NOMEM, "no memory for a plan");
         choices = calloc(k.offers.n + 1, sizeof *choices);
@@ -416,7 +445,8 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
                 if (!later && k.offers.n)
                         r = pd_fail(err, PD_E_INVALID, "no machine of this site can ever take it: %s", choices[0].why);
                 else
-                        (void)json_array_append_new(warnings, json_sprintf("it waits: %s", k.offers.n ? choices[0].why : "no connection is ready"));
+                        (void)json_array_append_new(warnings,
+                                json_sprintf("it waits: %s", k.offers.n ? choices[0].why : "no connection is ready"));
         }
         if (r >= 0) {
                 plan = json_object();
@@ -436,8 +466,7 @@ void place_waiting(const struct engine *e, const struct job *j, char *buf, size_
         bool any = false;
 
         buf[0] = '\0';
-        vec_foreach(m, &e->machines)
-        {
+        vec_foreach (m, &e->machines) {
                 int64_t cpu, memory, gpus;
                 char offer[192], a[QUANTITY_MAX], b[QUANTITY_MAX];
 
@@ -449,14 +478,18 @@ void place_waiting(const struct engine *e, const struct job *j, char *buf, size_
                 }
                 machine_free_room(e, *m, &cpu, &memory, &gpus);
                 if (cpu < j->cpu_milli)
-                        (void)str_format(buf, n, "%s has %s cores free of the %s asked", offer, cpu_format((int32_t)(cpu > 0 ? cpu : 0), a), cpu_format(j->cpu_milli, b));
+                        (void)str_format(buf, n, "%s has %s cores free of the %s asked", offer,
+                                cpu_format((int32_t)(cpu > 0 ? cpu : 0), a), cpu_format(j->cpu_milli, b));
                 else if (memory < (int64_t)j->memory_bytes)
-                        (void)str_format(buf, n, "%s has %s of memory free of the %s asked", offer, size_format((uint64_t)(memory > 0 ? memory : 0), a), size_format(j->memory_bytes, b));
+                        (void)str_format(buf, n, "%s has %s of memory free of the %s asked", offer,
+                                size_format((uint64_t)(memory > 0 ? memory : 0), a), size_format(j->memory_bytes, b));
                 else if (gpus < j->gpus)
-                        (void)str_format(buf, n, "%s has %lld GPUs free of the %d asked", offer, (long long)gpus, j->gpus);
+                        (void)str_format(
+                                buf, n, "%s has %lld GPUs free of the %d asked", offer, (long long)gpus, j->gpus);
                 if (machine_noticed(e, *m))
                         (void)str_format(buf, n, "%s gave notice, and takes no job for another %s", offer,
-                                duration_format(((*m)->rec.notice_wall_us - now_wall(e)) / USEC_PER_SEC * USEC_PER_SEC, a));
+                                duration_format(
+                                        ((*m)->rec.notice_wall_us - now_wall(e)) / USEC_PER_SEC * USEC_PER_SEC, a));
         }
         if (!any)
                 (void)str_format(buf, n, "no machine is connected yet");

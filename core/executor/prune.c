@@ -23,7 +23,8 @@ static int prune_one(void *arg, const struct job *j)
         if (en && !id_is_null(en->job.checkpoint))
                 return 0; /* a resume may still use it */
         if (m)
-                (void)intent_open(p->turn, INTENT_FORGET, &ghost, m, json_pack("{s:s,s:s}", "op", "forget", "job", id_format(ID_JOB, j->id, id)));
+                (void)intent_open(p->turn, INTENT_FORGET, &ghost, m,
+                        json_pack("{s:s,s:s}", "op", "forget", "job", id_format(ID_JOB, j->id, id)));
         txn_job_remove(p->turn->txn, j->id);
         if (en)
                 jobs_remove(p->engine, en);
@@ -39,7 +40,8 @@ void prune_due(void *arg)
 
         if (!p.turn)
                 return;
-        if (store_scan_old(e->env->store, p.turn->now_wall_us - e->site->history_us, PRUNE_A_TIME, prune_one, &p, &err) < 0)
+        if (store_scan_old(
+                    e->env->store, p.turn->now_wall_us - e->site->history_us, PRUNE_A_TIME, prune_one, &p, &err) < 0)
                 log_error("old jobs cannot be looked up: %s", err.text);
         turn_end(p.turn);
         if (p.n)

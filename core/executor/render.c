@@ -24,9 +24,9 @@ static json_t *checkpoint_json(struct engine *e, struct id id)
 
         if (store_get_checkpoint(e->env->store, id, &c, &err) < 0)
                 return json_pack("{s:s}", "id", id_format(ID_CHECKPOINT, id, text));
-        return json_pack("{s:s,s:I,s:I,s:s,s:s,s:I,s:I}", "id", id_format(ID_CHECKPOINT, id, text), "wall_us", (json_int_t)c.wall_us, "bytes",
-                (json_int_t)c.bytes, "progress", c.progress, "capture", c.capture, "took_us", (json_int_t)c.took_us, "freeze_us",
-                (json_int_t)c.freeze_us);
+        return json_pack("{s:s,s:I,s:I,s:s,s:s,s:I,s:I}", "id", id_format(ID_CHECKPOINT, id, text), "wall_us",
+                (json_int_t)c.wall_us, "bytes", (json_int_t)c.bytes, "progress", c.progress, "capture", c.capture,
+                "took_us", (json_int_t)c.took_us, "freeze_us", (json_int_t)c.freeze_us);
 }
 
 static const char *const mode_names[] = { "", "suspend", "save and stop", "stop", "keep" };
@@ -38,7 +38,9 @@ static void render_live(json_t *o, const struct entry *en)
 
         if (l->pid)
                 SET(o, "pid", json_integer(l->pid));
-        SET(o, "rate", json_pack("{s:I,s:s}", "nano_hour", (json_int_t)l->machine->rec.price_nano_hour, "currency", l->machine->rec.currency));
+        SET(o, "rate",
+                json_pack("{s:I,s:s}", "nano_hour", (json_int_t)l->machine->rec.price_nano_hour, "currency",
+                        l->machine->rec.currency));
         if (!l->measured_wall_us)
                 return;
         x = json_pack("{s:I}", "at_wall_us", (json_int_t)l->measured_wall_us);
@@ -67,11 +69,12 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
 {
         const struct entry *en = jobs_find(e, j->id);
         char id[ID_TEXT_MAX], text[256];
-        json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:i}", "id", id_format(ID_JOB, j->id, id), "state",
-                job_state_name((enum job_state)j->state), "result", job_result_name((enum job_result)j->result), "cause",
-                job_cause_name((enum job_cause)j->cause), "generation", (json_int_t)j->generation, "created_wall_us",
-                (json_int_t)j->created_wall_us, "since_wall_us", (json_int_t)j->since_wall_us, "ran_us", (json_int_t)job_ran_us(e, j),
-                "cpu_milli", (json_int_t)j->cpu_milli, "memory_bytes", (json_int_t)j->memory_bytes, "gpus", j->gpus);
+        json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:i}", "id", id_format(ID_JOB, j->id, id),
+                "state", job_state_name((enum job_state)j->state), "result",
+                job_result_name((enum job_result)j->result), "cause", job_cause_name((enum job_cause)j->cause),
+                "generation", (json_int_t)j->generation, "created_wall_us", (json_int_t)j->created_wall_us,
+                "since_wall_us", (json_int_t)j->since_wall_us, "ran_us", (json_int_t)job_ran_us(e, j), "cpu_milli",
+                (json_int_t)j->cpu_milli, "memory_bytes", (json_int_t)j->memory_bytes, "gpus", j->gpus);
 
         render_doc(o, doc);
         SET(o, "ttl_us", j->ttl_us == SETTING_OFF ? json_null() : json_integer((json_int_t)j->ttl_us));
@@ -89,8 +92,11 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
                 SET(o, "signal", json_integer(j->signal));
         }
         if (j->op_mode)
-                SET(o, "operation", json_pack("{s:s,s:s}", "mode", mode_names[j->op_mode], "cause", job_cause_name((enum job_cause)j->op_cause)));
-        if (j->state == JOB_SUSPENDED || (j->state == JOB_ENDED && !id_is_null(j->checkpoint) && j->expire_wall_us > now_wall(e)))
+                SET(o, "operation",
+                        json_pack("{s:s,s:s}", "mode", mode_names[j->op_mode], "cause",
+                                job_cause_name((enum job_cause)j->op_cause)));
+        if (j->state == JOB_SUSPENDED ||
+                (j->state == JOB_ENDED && !id_is_null(j->checkpoint) && j->expire_wall_us > now_wall(e)))
                 SET(o, "resume_line", json_sprintf("portal resume %s", id_format(ID_JOB, j->id, id)));
         if (j->state == JOB_QUEUED) {
                 place_waiting(e, j, text, sizeof text);
@@ -133,7 +139,8 @@ static const char *machine_state(const struct mach *m, bool notice)
 
 static const char *lease_name(uint8_t lease)
 {
-        static const char *const names[] = { "none", "native-movable", "native-fixed", "external", "guest", "job-only" };
+        static const char *const names[] = { "none", "native-movable", "native-fixed", "external", "guest",
+                "job-only" };
 
         return lease < ARRAY_LEN(names) ? names[lease] : "unknown";
 }
@@ -147,10 +154,12 @@ json_t *render_machine(struct engine *e, const struct mach *m)
         for (size_t i = 0; i < e->slots_n; i++)
                 if (e->slots[i] && e->slots[i]->live && e->slots[i]->live->machine == m)
                         (void)json_array_append_new(jobs, json_string(id_format(ID_JOB, e->slots[i]->job.id, job)));
-        o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:o}", "id", id_format(ID_MACHINE, m->rec.id, id), "connection",
-                m->rec.connection, "zone", m->rec.zone, "type", m->rec.type, "offer", offer, "state", machine_state(m, machine_noticed(e, m)), "own", m->rec.own,
-                "endpoint", m->rec.endpoint, "lease", lease_name(m->rec.lease), "stream", m->up ? "up" : "down", "why", m->why, "price",
-                "nano_hour", (json_int_t)m->rec.price_nano_hour, "currency", m->rec.currency, "jobs", jobs);
+        o = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:o}", "id",
+                id_format(ID_MACHINE, m->rec.id, id), "connection", m->rec.connection, "zone", m->rec.zone, "type",
+                m->rec.type, "offer", offer, "state", machine_state(m, machine_noticed(e, m)), "own", m->rec.own,
+                "endpoint", m->rec.endpoint, "lease", lease_name(m->rec.lease), "stream", m->up ? "up" : "down", "why",
+                m->why, "price", "nano_hour", (json_int_t)m->rec.price_nano_hour, "currency", m->rec.currency, "jobs",
+                jobs);
         set_time(o, "stop_sure_wall_us", m->rec.stop_sure_wall_us);
         if (machine_noticed(e, m))
                 set_time(o, "notice_wall_us", m->rec.notice_wall_us);

@@ -100,7 +100,8 @@ static bool resume_settled(const struct entry *en, const struct job *j)
 {
         (void)en;
         /* a job that waits for a place may wait for long: it is not waited for, unless its turn is right now */
-        return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || j->state == JOB_ENDED || (j->state == JOB_QUEUED && j->tries > 0);
+        return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || j->state == JOB_ENDED ||
+               (j->state == JOB_QUEUED && j->tries > 0);
 }
 
 static bool stop_settled(const struct entry *en, const struct job *j)
@@ -146,7 +147,8 @@ static void act_dropped(void *arg)
 
 /* --- finding a job --- */
 /* Another user's job is refused, not denied to exist, when its whole id is known; names and prefixes only ever find one's own. */
-int request_find(struct engine *e, struct engine_ticket *t, const char *target, struct id *ret, struct job *ret_job, struct pd_error *err)
+int request_find(struct engine *e, struct engine_ticket *t, const char *target, struct id *ret, struct job *ret_job,
+        struct pd_error *err)
 {
         const struct entry *en;
         struct id id;
@@ -171,7 +173,8 @@ int request_find(struct engine *e, struct engine_ticket *t, const char *target, 
 
 /* --- acts --- */
 static void act(struct engine *e, struct engine_ticket *t, const struct engine_request *rq,
-        int (*fn)(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err),
+        int (*fn)(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user,
+                struct pd_error *err),
         bool (*settled)(const struct entry *en, const struct job *j))
 {
         int64_t wait = js_int(rq->args, "wait_ms", 0) * USEC_PER_MSEC;
@@ -207,20 +210,23 @@ static int over(struct pd_error *err, const char *verb)
         return pd_fail(err, PD_E_CONFLICT, "the job is ended, so it cannot be %s", verb);
 }
 
-static int do_suspend(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
+static int do_suspend(
+        struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
         (void)rq;
         return en ? act_suspend(turn, en, CAUSE_USER, "user", "asked for", user, err) : over(err, "suspended");
 }
 
-static int do_stop(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
+static int do_stop(
+        struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
         if (en && js_bool(rq->args, "force", false))
                 return act_kill(turn, en, user, err);
         return en ? act_stop(turn, en, CAUSE_USER, false, "user", "asked for", user, err) : 0;
 }
 
-static int do_resume(struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
+static int do_resume(
+        struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
         if (!en)
                 return pd_fail(err, PD_E_CONFLICT, "the job has ended and has no checkpoint to resume from");
@@ -243,7 +249,8 @@ static void verb_stop(struct engine *e, struct engine_ticket *t, const struct en
 }
 
 /* --- questions to a runner --- */
-static void on_runner(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_runner(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct engine_ticket *t = arg;
         json_t *body = err ? NULL : json_copy((json_t *)(uintptr_t)answer);
@@ -255,8 +262,8 @@ static void on_runner(void *arg, const struct pd_error *err, const json_t *answe
         ticket_reply_blob(t, err, body, blob, n);
 }
 
-static int ask_runner(struct engine *e, struct engine_ticket *t, const struct job *j, json_t *body, int64_t timeout_us, env_answer_fn done,
-        struct pd_error *err)
+static int ask_runner(struct engine *e, struct engine_ticket *t, const struct job *j, json_t *body, int64_t timeout_us,
+        env_answer_fn done, struct pd_error *err)
 {
         struct mach *m = machine_find(e, j->machine);
         js_owned *ask = body;
@@ -293,7 +300,8 @@ static void no_log_yet(struct engine *e, struct engine_ticket *t, bool eof, int6
         e->env->ops->timer_set(t->timer, now_boot(e) + (wait_us < LOG_NOT_YET_US ? wait_us : LOG_NOT_YET_US));
 }
 
-static void on_logs(void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
+static void on_logs(
+        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
         struct engine_ticket *t = arg;
         const struct entry *en = jobs_find(t->engine, t->job);
@@ -320,8 +328,9 @@ static void verb_logs(struct engine *e, struct engine_ticket *t, const struct en
                 no_log_yet(e, t, j.state == JOB_ENDED, wait);
                 return;
         }
-        body = json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", "logs", "job", id_format(ID_JOB, j.id, id), "offset", (json_int_t)js_int(rq->args, "offset", 0), "max",
-                (json_int_t)js_int(rq->args, "max", 256 * 1024), "wait_us", (json_int_t)(wait < WAIT_MAX_US ? wait : WAIT_MAX_US));
+        body = json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", "logs", "job", id_format(ID_JOB, j.id, id), "offset",
+                (json_int_t)js_int(rq->args, "offset", 0), "max", (json_int_t)js_int(rq->args, "max", 256 * 1024),
+                "wait_us", (json_int_t)(wait < WAIT_MAX_US ? wait : WAIT_MAX_US));
         for (const char *const *k = (const char *const[]){ "tail", "since_wall_us", NULL }; *k; k++)
                 if (json_object_get(rq->args, *k))
                         (void)json_object_set(body, *k, json_object_get(rq->args, *k));
@@ -341,11 +350,13 @@ static void verb_precheck(struct engine *e, struct engine_ticket *t, const struc
                 return;
         }
         if (j.state != JOB_RUNNING) {
-                (void)pd_fail(&err, PD_E_CONFLICT, "the job is %s: only a running job can be asked", job_state_name((enum job_state)j.state));
+                (void)pd_fail(&err, PD_E_CONFLICT, "the job is %s: only a running job can be asked",
+                        job_state_name((enum job_state)j.state));
                 ticket_fail(t, &err);
                 return;
         }
-        if (ask_runner(e, t, &j, json_pack("{s:s,s:s}", "op", "precheck", "job", id_format(ID_JOB, j.id, id)), 2 * REQUEST_TIMEOUT_US, on_runner, &err) < 0)
+        if (ask_runner(e, t, &j, json_pack("{s:s,s:s}", "op", "precheck", "job", id_format(ID_JOB, j.id, id)),
+                    2 * REQUEST_TIMEOUT_US, on_runner, &err) < 0)
                 ticket_fail(t, &err);
 }
 
@@ -372,7 +383,8 @@ static const struct {
         { "plugins", request_plugins },
 };
 
-struct engine_ticket *engine_request(struct engine *e, const struct engine_request *rq, engine_reply_fn reply, void *arg)
+struct engine_ticket *engine_request(
+        struct engine *e, const struct engine_request *rq, engine_reply_fn reply, void *arg)
 {
         struct engine_ticket *t = calloc(1, sizeof *t);
         struct pd_error err;

@@ -7,7 +7,8 @@
 
 void ticket_reply_blob(struct engine_ticket *t, const struct pd_error *err, json_t *body, const void *blob, size_t n);
 void ticket_fail(struct engine_ticket *t, const struct pd_error *err);
-int request_find(struct engine *e, struct engine_ticket *t, const char *target, struct id *ret, struct job *ret_job, struct pd_error *err);
+int request_find(struct engine *e, struct engine_ticket *t, const char *target, struct id *ret, struct job *ret_job,
+        struct pd_error *err);
 
 void request_submit(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_status(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);

@@ -12,7 +12,7 @@
 struct submission {
         struct spec *spec;
         struct settings settings;
-        json_t *layers;   /* {"file", "flag"}, borrowed from the request */
+        json_t *layers; /* {"file", "flag"}, borrowed from the request */
         json_t *faults;
         json_t *plan;
 };
@@ -25,7 +25,8 @@ static void submission_clear(struct submission *s)
         json_decref(s->plan);
 }
 
-static int resolve(struct engine *e, const char *project, const json_t *layers, struct settings *ret, struct pd_error *err)
+static int resolve(
+        struct engine *e, const char *project, const json_t *layers, struct settings *ret, struct pd_error *err)
 {
         js_owned *live = NULL;
         const json_t *by_level[SETTING_LEVEL_N] = { NULL };
@@ -60,7 +61,8 @@ static const char *project_of(const struct spec *s, const struct engine_ticket *
         return s->project ? s->project : t->user;
 }
 
-static int submission_read(struct engine *e, struct engine_ticket *t, const json_t *args, struct submission *s, struct pd_error *err)
+static int submission_read(
+        struct engine *e, struct engine_ticket *t, const json_t *args, struct submission *s, struct pd_error *err)
 {
         const json_t *raw = json_object_get(args, "spec");
         int r;
@@ -71,7 +73,9 @@ static int submission_read(struct engine *e, struct engine_ticket *t, const json
         if (r < 0)
                 return r;
         if (!s->spec->image)
-                return pd_fail(err, PD_E_INVALID, "the job has no image: give --image oci:DIR, docker://NAME or dir:PATH, or image: in portal.yaml");
+                return pd_fail(err, PD_E_INVALID,
+                        "the job has no image: give --image oci:DIR, docker://NAME or dir:PATH, or image: in "
+                        "portal.yaml");
         s->layers = layers_of(args, s->spec);
         r = resolve(e, project_of(s->spec, t), s->layers, &s->settings, err);
         if (r < 0)
@@ -162,8 +166,8 @@ static void submit_dropped(void *arg)
         free(n);
 }
 
-static int write_job(struct engine *e, struct engine_ticket *t, const struct engine_request *rq, const char *digest, struct submission *s,
-        struct pd_error *err)
+static int write_job(struct engine *e, struct engine_ticket *t, const struct engine_request *rq, const char *digest,
+        struct submission *s, struct pd_error *err)
 {
         struct submit_note *n = calloc(1, sizeof *n);
         struct turn *turn = n ? turn_new(e) : NULL;
@@ -189,8 +193,14 @@ static int write_job(struct engine *e, struct engine_ticket *t, const struct eng
                 return pd_fail(err, PD_E_NOMEM, "no memory for the job");
         }
         txn_job(turn->txn, NULL, &j, EVENT_SUBMIT,
-                &(struct job_doc){ .name = name, .user = t->user, .project = project_of(s->spec, t), .spec = spec_text,
-                        .settings = layers_text, .offer = "", .image_digest = "", .trouble = "" },
+                &(struct job_doc){ .name = name,
+                        .user = t->user,
+                        .project = project_of(s->spec, t),
+                        .spec = spec_text,
+                        .settings = layers_text,
+                        .offer = "",
+                        .image_digest = "",
+                        .trouble = "" },
                 turn->now_wall_us, "waits for a place");
         if (rq->key)
                 txn_idempotency(turn->txn, t->actor.uid, rq->key, digest, j.id, turn->now_wall_us);
@@ -245,7 +255,8 @@ static void answer_again(struct engine *e, void *arg)
 }
 
 /* 1: the key is known and the ticket is taken care of; 0: a new one. */
-static int seen_before(struct engine *e, struct engine_ticket *t, const char *key, const char *digest, struct pd_error *err)
+static int seen_before(
+        struct engine *e, struct engine_ticket *t, const char *key, const char *digest, struct pd_error *err)
 {
         struct again_note *n;
         struct turn *turn;
@@ -255,7 +266,8 @@ static int seen_before(struct engine *e, struct engine_ticket *t, const char *ke
         for (const struct pending_key *k = e->keys; k; k = k->next)
                 if (k->uid == t->actor.uid && streq(k->key, key)) {
                         if (!streq(k->digest, digest))
-                                return pd_fail(err, PD_E_CONFLICT, "Idempotency-Key \"%s\" was used with another body just now", key);
+                                return pd_fail(err, PD_E_CONFLICT,
+                                        "Idempotency-Key \"%s\" was used with another body just now", key);
                         t->job = k->job;
                 }
         if (id_is_null(t->job)) {
@@ -277,7 +289,8 @@ static int seen_before(struct engine *e, struct engine_ticket *t, const char *ke
 
 void request_submit(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
-        bool dry = streq(rq->verb, "plan") || js_int(rq->args, "dry_run", 0) != 0 || js_bool(rq->args, "dry_run", false);
+        bool dry =
+                streq(rq->verb, "plan") || js_int(rq->args, "dry_run", 0) != 0 || js_bool(rq->args, "dry_run", false);
         struct submission s = { 0 };
         struct pd_error err = { .code = PD_OK };
         char digest[65] = "";

@@ -9,13 +9,14 @@ static json_t *connections_json(const struct engine *e)
 {
         json_t *list = json_array();
 
-        vec_foreach(c, &e->connections)
-        {
+        vec_foreach (c, &e->connections) {
                 int machines = 0;
 
-                vec_foreach(m, &e->machines) machines += (*m)->conn == *c;
-                (void)json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:i}", "name", (*c)->name, "provider", (*c)->provider, "state",
-                        conn_state_names[(*c)->state], "why", (*c)->why, "machines", machines));
+                vec_foreach (m, &e->machines)
+                        machines += (*m)->conn == *c;
+                (void)json_array_append_new(
+                        list, json_pack("{s:s,s:s,s:s,s:s,s:i}", "name", (*c)->name, "provider", (*c)->provider,
+                                      "state", conn_state_names[(*c)->state], "why", (*c)->why, "machines", machines));
         }
         return list;
 }
@@ -32,14 +33,17 @@ void request_status(struct engine *e, struct engine_ticket *t, const struct engi
         for (unsigned int s = 0; s < JOB_STATE_N; s++)
                 if (counts[s] && s != JOB_ENDED)
                         (void)json_object_set_new(jobs, job_state_name((enum job_state)s), json_integer(counts[s]));
-        ticket_reply(t, NULL, json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:s,s:b}", "version", e->site->version, "installation",
-                store_installation(e->env->store), "started_wall_us", (json_int_t)e->started_wall_us, "now_wall_us",
-                (json_int_t)now_wall(e), "jobs", jobs, "connections", connections_json(e), "user", t->user, "admin", t->actor.admin));
+        ticket_reply(t, NULL,
+                json_pack("{s:s,s:s,s:I,s:I,s:o,s:o,s:s,s:b}", "version", e->site->version, "installation",
+                        store_installation(e->env->store), "started_wall_us", (json_int_t)e->started_wall_us,
+                        "now_wall_us", (json_int_t)now_wall(e), "jobs", jobs, "connections", connections_json(e),
+                        "user", t->user, "admin", t->actor.admin));
 }
 
 static void line(json_t *lines, const char *name, const char *result, const char *text, const char *fix)
 {
-        (void)json_array_append_new(lines, json_pack("{s:s,s:s,s:s,s:s}", "name", name, "result", result, "text", text, "fix", fix));
+        (void)json_array_append_new(
+                lines, json_pack("{s:s,s:s,s:s,s:s}", "name", name, "result", result, "text", text, "fix", fix));
 }
 
 static void check_machine(json_t *lines, const struct mach *m)
@@ -55,21 +59,23 @@ static void check_machine(json_t *lines, const struct mach *m)
                 return;
         }
         line(lines, title, "ok", "reached", "");
-        json_object_foreach(json_object_get(m->caps, "captures"), name, v)
-        {
+        json_object_foreach (json_object_get(m->caps, "captures"), name, v) {
                 char text[300];
 
-                (void)str_format(text, sizeof text, "checkpoint \"%s\": %s", name, js_bool(v, "usable", false) ? "usable" : js_str(v, "why", ""));
+                (void)str_format(text, sizeof text, "checkpoint \"%s\": %s", name,
+                        js_bool(v, "usable", false) ? "usable" : js_str(v, "why", ""));
                 line(lines, title, js_bool(v, "usable", false) ? "ok" : "warn", text, "");
         }
-        json_object_foreach(json_object_get(m->caps, "limits"), name, v) if (!json_is_true(v))
-        {
-                char text[160];
+        json_object_foreach (json_object_get(m->caps, "limits"), name, v)
+                if (!json_is_true(v)) {
+                        char text[160];
 
-                (void)str_format(text, sizeof text, "a %s limit cannot be enforced there", name);
-                line(lines, title, "warn", text, "boot with the cgroup v2 controllers enabled (systemd.unified_cgroup_hierarchy=1)");
-        }
-        json_array_foreach(json_object_get(m->caps, "notes"), i, v) line(lines, title, "warn", json_string_value(v) ? json_string_value(v) : "", "");
+                        (void)str_format(text, sizeof text, "a %s limit cannot be enforced there", name);
+                        line(lines, title, "warn", text,
+                                "boot with the cgroup v2 controllers enabled (systemd.unified_cgroup_hierarchy=1)");
+                }
+        json_array_foreach (json_object_get(m->caps, "notes"), i, v)
+                line(lines, title, "warn", json_string_value(v) ? json_string_value(v) : "", "");
 }
 
 void request_check(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
@@ -77,14 +83,22 @@ void request_check(struct engine *e, struct engine_ticket *t, const struct engin
         json_t *lines = json_array();
 
         (void)rq;
-        line(lines, "store", e->broken ? "fail" : "ok", e->broken ? "writing failed: portald restarts itself" : "writes are on disk before they are answered", e->broken ? "look at the journal and the disk" : "");
+        line(lines, "store", e->broken ? "fail" : "ok",
+                e->broken ? "writing failed: portald restarts itself" : "writes are on disk before they are answered",
+                e->broken ? "look at the journal and the disk" : "");
         if (!e->connections.n)
-                line(lines, "connections", "fail", "the site config has none", "add a block to connections: { lab: { provider = \"local\"; }; };");
-        vec_foreach(c, &e->connections) line(lines, (*c)->name, (*c)->state == CONN_READY ? "ok" : "fail",
-                (*c)->state == CONN_READY ? "reconciled" : (*c)->why, (*c)->state == CONN_READY ? "" : "it is tried again by itself; the text says what to mend");
-        vec_foreach(m, &e->machines) if ((*m)->rec.state != PD_MACHINE_GONE) check_machine(lines, *m);
+                line(lines, "connections", "fail", "the site config has none",
+                        "add a block to connections: { lab: { provider = \"local\"; }; };");
+        vec_foreach (c, &e->connections)
+                line(lines, (*c)->name, (*c)->state == CONN_READY ? "ok" : "fail",
+                        (*c)->state == CONN_READY ? "reconciled" : (*c)->why,
+                        (*c)->state == CONN_READY ? "" : "it is tried again by itself; the text says what to mend");
+        vec_foreach (m, &e->machines)
+                if ((*m)->rec.state != PD_MACHINE_GONE)
+                        check_machine(lines, *m);
         if (!e->site->default_vault)
-                line(lines, "vault", "fail", "no vault is configured: nothing can be saved", "add vaults: { main: { ... }; }; to the config");
+                line(lines, "vault", "fail", "no vault is configured: nothing can be saved",
+                        "add vaults: { main: { ... }; }; to the config");
         ticket_reply(t, NULL, json_pack("{s:o}", "lines", lines));
 }
 
@@ -106,7 +120,9 @@ static int list_one(void *arg, const struct job *j, const json_t *doc)
 void request_list(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
         bool everyone = t->actor.admin && streq(js_str(rq->args, "user", t->actor.admin ? "*" : ""), "*");
-        struct store_filter f = { .uid = t->actor.uid, .only_uid = !everyone, .ended_too = js_bool(rq->args, "all", false) || js_int(rq->args, "all", 0) != 0,
+        struct store_filter f = { .uid = t->actor.uid,
+                .only_uid = !everyone,
+                .ended_too = js_bool(rq->args, "all", false) || js_int(rq->args, "all", 0) != 0,
                 .name = js_str(rq->args, "name", NULL) };
         struct list_arg l = { .e = e, .jobs = json_array() };
         int64_t limit = js_int(rq->args, "limit", 200);
@@ -127,8 +143,10 @@ void request_list(struct engine *e, struct engine_ticket *t, const struct engine
                 ticket_fail(t, &err);
                 return;
         }
-        ticket_reply(t, NULL, json_pack("{s:o,s:o}", "jobs", l.jobs, "next",
-                json_array_size(l.jobs) == f.limit ? json_string(id_format(ID_JOB, l.last, next)) : json_null()));
+        ticket_reply(t, NULL,
+                json_pack("{s:o,s:o}", "jobs", l.jobs, "next",
+                        json_array_size(l.jobs) == f.limit ? json_string(id_format(ID_JOB, l.last, next))
+                                                           : json_null()));
 }
 
 static int checkpoint_one(void *arg, const struct checkpoint *c)
@@ -136,9 +154,13 @@ static int checkpoint_one(void *arg, const struct checkpoint *c)
         json_t *list = arg;
         char id[ID_TEXT_MAX];
 
-        return json_array_append_new(list, json_pack("{s:s,s:I,s:I,s:I,s:s,s:s,s:b}", "id", id_format(ID_CHECKPOINT, c->id, id), "generation",
-                (json_int_t)c->generation, "bytes", (json_int_t)c->bytes, "wall_us", (json_int_t)c->wall_us, "progress", c->progress, "capture",
-                c->capture, "dropped", c->dropped)) < 0 ? -(int)PD_E_NOMEM : 0;
+        return json_array_append_new(
+                       list, json_pack("{s:s,s:I,s:I,s:I,s:s,s:s,s:b}", "id", id_format(ID_CHECKPOINT, c->id, id),
+                                     "generation", (json_int_t)c->generation, "bytes", (json_int_t)c->bytes, "wall_us",
+                                     (json_int_t)c->wall_us, "progress", c->progress, "capture", c->capture, "dropped",
+                                     c->dropped)) < 0
+                       ? -(int)PD_E_NOMEM
+                       : 0;
 }
 
 void request_show(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
@@ -150,7 +172,8 @@ void request_show(struct engine *e, struct engine_ticket *t, const struct engine
         struct job j;
 
         if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 ||
-                job_load_spec(e, t->job, NULL, &set, &doc, &origins, &err) < 0 || store_history(e->env->store, t->job, &history, &err) < 0 ||
+                job_load_spec(e, t->job, NULL, &set, &doc, &origins, &err) < 0 ||
+                store_history(e->env->store, t->job, &history, &err) < 0 ||
                 store_checkpoints(e->env->store, t->job, checkpoint_one, checkpoints, &err) < 0) {
                 json_decref(checkpoints);
                 ticket_fail(t, &err);
@@ -181,8 +204,9 @@ static json_t *now_json(struct engine *e, struct entry *en)
                 return list;
         check_now(e, en, &set, all, &acting);
         for (int i = 0; i < POLICY_N; i++)
-                (void)json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s}", "policy", policy_table[i].name, "act", policy_act_name(all[i].act),
-                        "why", all[i].why, "would_act", all[i].would_act));
+                (void)json_array_append_new(
+                        list, json_pack("{s:s,s:s,s:s,s:s}", "policy", policy_table[i].name, "act",
+                                      policy_act_name(all[i].act), "why", all[i].why, "would_act", all[i].would_act));
         return list;
 }
 
@@ -196,16 +220,20 @@ void request_explain(struct engine *e, struct engine_ticket *t, const struct eng
         struct job j;
         size_t i;
 
-        if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 || store_decisions(e->env->store, t->job, at, &rows, &err) < 0) {
+        if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 ||
+                store_decisions(e->env->store, t->job, at, &rows, &err) < 0) {
                 json_decref(decisions);
                 json_decref(intervals);
                 ticket_fail(t, &err);
                 return;
         }
-        json_array_foreach(rows, i, row) (void)json_array_append(json_object_get(row, "first_wall_us") ? intervals : decisions, row);
-        ticket_reply(t, NULL, json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "job", id_format(ID_JOB, j.id, id), "state", job_state_name((enum job_state)j.state),
-                "result", job_result_name((enum job_result)j.result), "cause", job_cause_name((enum job_cause)j.cause), "decisions", decisions,
-                "intervals", intervals, "now", now_json(e, jobs_find(e, t->job))));
+        json_array_foreach (rows, i, row)
+                (void)json_array_append(json_object_get(row, "first_wall_us") ? intervals : decisions, row);
+        ticket_reply(t, NULL,
+                json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "job", id_format(ID_JOB, j.id, id), "state",
+                        job_state_name((enum job_state)j.state), "result", job_result_name((enum job_result)j.result),
+                        "cause", job_cause_name((enum job_cause)j.cause), "decisions", decisions, "intervals",
+                        intervals, "now", now_json(e, jobs_find(e, t->job))));
 }
 
 /* --- machines, offers, plugins --- */
@@ -214,7 +242,9 @@ void request_machines(struct engine *e, struct engine_ticket *t, const struct en
         json_t *list = json_array();
 
         (void)rq;
-        vec_foreach(m, &e->machines) if ((*m)->rec.state != PD_MACHINE_GONE)(void) json_array_append_new(list, render_machine(e, *m));
+        vec_foreach (m, &e->machines)
+                if ((*m)->rec.state != PD_MACHINE_GONE)
+                        (void)json_array_append_new(list, render_machine(e, *m));
         ticket_reply(t, NULL, json_pack("{s:o}", "machines", list));
 }
 
@@ -222,15 +252,17 @@ static struct mach *machine_named(const struct engine *e, const char *text, stru
 {
         struct mach *found = NULL;
 
-        vec_foreach(m, &e->machines)
-        {
+        vec_foreach (m, &e->machines) {
                 char offer[192];
 
                 machine_offer_name(*m, offer, sizeof offer);
-                if ((*m)->rec.state == PD_MACHINE_GONE || !(id_matches(ID_MACHINE, (*m)->rec.id, text) || streq(offer, text) || streq((*m)->rec.connection, text)))
+                if ((*m)->rec.state == PD_MACHINE_GONE ||
+                        !(id_matches(ID_MACHINE, (*m)->rec.id, text) || streq(offer, text) ||
+                                streq((*m)->rec.connection, text)))
                         continue;
                 if (found) {
-                        (void)pd_fail(err, PD_E_CONFLICT, "\"%s\" fits several machines: see `portal machines` and give more of the id", text);
+                        (void)pd_fail(err, PD_E_CONFLICT,
+                                "\"%s\" fits several machines: see `portal machines` and give more of the id", text);
                         return NULL;
                 }
                 found = *m;
@@ -273,7 +305,8 @@ void request_notice(struct engine *e, struct engine_ticket *t, const struct engi
         }
         m->rec.notice_wall_us = turn->now_wall_us + in_us;
         txn_machine(turn->txn, &m->rec);
-        (void)intent_open(turn, INTENT_NOTICE, NULL, m, json_pack("{s:s,s:I,s:s}", "op", "notice", "in_us", (json_int_t)in_us, "source", "user"));
+        (void)intent_open(turn, INTENT_NOTICE, NULL, m,
+                json_pack("{s:s,s:I,s:s}", "op", "notice", "in_us", (json_int_t)in_us, "source", "user"));
         t->job = m->rec.id;
         turn_after(turn, noticed, NULL, t);
         turn_end(turn);
@@ -284,37 +317,46 @@ void request_offers(struct engine *e, struct engine_ticket *t, const struct engi
         json_t *list = json_array();
 
         (void)rq;
-        vec_foreach(c, &e->connections)
-        {
+        vec_foreach (c, &e->connections) {
                 size_t i;
                 json_t *o;
 
-                json_array_foreach((*c)->offers, i, o)
-                {
+                json_array_foreach ((*c)->offers, i, o) {
                         uint8_t market = (uint8_t)js_int(o, "market", PD_MARKET_ON_DEMAND);
-                        const struct mach *m = machine_of_offer(e, *c, js_str(o, "zone", ""), js_str(o, "type", ""), market);
+                        const struct mach *m =
+                                machine_of_offer(e, *c, js_str(o, "zone", ""), js_str(o, "type", ""), market);
                         bool usable = m && m->up && !machine_noticed(e, m);
 
                         (void)json_array_append_new(list,
-                                json_pack("{s:o,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:I,s:I,s:I,s:s,s:I,s:I,s:b,s:s,s:s,s:I}", "name",
-                                        json_sprintf("%s/%s/%s%s", (*c)->name, js_str(o, "zone", ""), js_str(o, "type", ""), market == PD_MARKET_SPOT ? "/spot" : ""),
-                                        "connection", (*c)->name, "zone", js_str(o, "zone", ""), "type", js_str(o, "type", ""), "market",
-                                        market == PD_MARKET_SPOT ? "spot" : "on-demand", "price", "nano_hour", (json_int_t)js_int(o, "price_nano_hour", 0),
-                                        "currency", js_str(o, "currency", ""), "cpu_milli", (json_int_t)js_int(o, "cpu_milli", 0), "memory_bytes",
-                                        (json_int_t)js_int(o, "memory_bytes", 0), "gpus", (json_int_t)js_int(o, "gpus", 0), "gpu_model", js_str(o, "gpu_model", ""),
-                                        "notice_us", (json_int_t)js_int(o, "notice_us", 0), "max_lifetime_us", (json_int_t)js_int(o, "max_lifetime_us", 0), "usable",
-                                        usable, "why", usable ? "" : m ? (machine_noticed(e, m) ? "it gave notice" : m->why) : "no machine of it is held", "price_source",
-                                        js_str(o, "price_source", ""), "price_at_wall_us", (json_int_t)js_int(o, "price_at_wall_us", 0)));
+                                json_pack("{s:o,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:I,s:I,s:I,s:s,s:I,s:I,s:b,s:s,s:s,s:I}",
+                                        "name",
+                                        json_sprintf("%s/%s/%s%s", (*c)->name, js_str(o, "zone", ""),
+                                                js_str(o, "type", ""), market == PD_MARKET_SPOT ? "/spot" : ""),
+                                        "connection", (*c)->name, "zone", js_str(o, "zone", ""), "type",
+                                        js_str(o, "type", ""), "market",
+                                        market == PD_MARKET_SPOT ? "spot" : "on-demand", "price", "nano_hour",
+                                        (json_int_t)js_int(o, "price_nano_hour", 0), "currency",
+                                        js_str(o, "currency", ""), "cpu_milli", (json_int_t)js_int(o, "cpu_milli", 0),
+                                        "memory_bytes", (json_int_t)js_int(o, "memory_bytes", 0), "gpus",
+                                        (json_int_t)js_int(o, "gpus", 0), "gpu_model", js_str(o, "gpu_model", ""),
+                                        "notice_us", (json_int_t)js_int(o, "notice_us", 0), "max_lifetime_us",
+                                        (json_int_t)js_int(o, "max_lifetime_us", 0), "usable", usable, "why",
+                                        usable ? ""
+                                        : m    ? (machine_noticed(e, m) ? "it gave notice" : m->why)
+                                               : "no machine of it is held",
+                                        "price_source", js_str(o, "price_source", ""), "price_at_wall_us",
+                                        (json_int_t)js_int(o, "price_at_wall_us", 0)));
                 }
         }
         ticket_reply(t, NULL, json_pack("{s:o}", "offers", list));
 }
 
-static void plugin_line(json_t *list, const char *path, const char *kind, const char *name, const char *used_by, const char *state, const char *why,
-        bool in_process)
+static void plugin_line(json_t *list, const char *path, const char *kind, const char *name, const char *used_by,
+        const char *state, const char *why, bool in_process)
 {
-        (void)json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:[s],s:s,s:s,s:s}", "path", path, "kind", kind, "name", name, "used_by", used_by, "isolation",
-                in_process ? "none" : "process", "state", state, "error", why));
+        (void)json_array_append_new(
+                list, json_pack("{s:s,s:s,s:s,s:[s],s:s,s:s,s:s}", "path", path, "kind", kind, "name", name, "used_by",
+                              used_by, "isolation", in_process ? "none" : "process", "state", state, "error", why));
 }
 
 void request_plugins(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
@@ -323,11 +365,14 @@ void request_plugins(struct engine *e, struct engine_ticket *t, const struct eng
         json_t *list = json_array();
 
         (void)rq;
-        vec_foreach(c, &e->connections) plugin_line(list, (*c)->plugin_path, "provider", (*c)->provider, (*c)->name, (*c)->plugin ? "open" : "down", (*c)->why,
-                (*c)->in_process);
+        vec_foreach (c, &e->connections)
+                plugin_line(list, (*c)->plugin_path, "provider", (*c)->provider, (*c)->name,
+                        (*c)->plugin ? "open" : "down", (*c)->why, (*c)->in_process);
         for (size_t i = 0; i < s->captures_n; i++)
-                plugin_line(list, s->captures[i].plugin, "checkpoint", s->captures[i].name, "runners", "on the machines", "", false);
+                plugin_line(list, s->captures[i].plugin, "checkpoint", s->captures[i].name, "runners",
+                        "on the machines", "", false);
         for (size_t i = 0; i < s->vaults_n; i++)
-                plugin_line(list, s->vaults[i].plugin, "vault", s->vaults[i].name, "runners", "on the machines", "", false);
+                plugin_line(
+                        list, s->vaults[i].plugin, "vault", s->vaults[i].name, "runners", "on the machines", "", false);
         ticket_reply(t, NULL, json_pack("{s:o}", "plugins", list));
 }

@@ -111,7 +111,8 @@ static void suspend_resume(void)
         act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
         tap_str(world_job(&w, id, "state"), "running", "P-24 resume runs it again");
         tap_int(world_job_int(&w, id, "generation"), 2, "law 18 under a new generation");
-        tap_ok(js_str(json_object_get(world_sim(&w, id)->order, "restore"), "checkpoint", NULL) != NULL, "P-24 from its checkpoint");
+        tap_ok(js_str(json_object_get(world_sim(&w, id)->order, "restore"), "checkpoint", NULL) != NULL,
+                "P-24 from its checkpoint");
         act(&w, "stop", id, NULL);
         act(&w, "stop", id, NULL);
         world_run(&w, MIN);
@@ -133,8 +134,8 @@ static void refusal(void)
         w.refuse_path = "model.lock";
         world_ask(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000), NULL, &r);
         tap_str(js_str(r.body, "state", ""), "running", "P-21 law 10 a refused save leaves it running");
-        tap_str(js_str(json_array_get(json_object_get(json_object_get(r.body, "trouble"), "values"), 0), "path", ""), "model.lock",
-                "P-21 law 10 by the value's name");
+        tap_str(js_str(json_array_get(json_object_get(json_object_get(r.body, "trouble"), "values"), 0), "path", ""),
+                "model.lock", "P-21 law 10 by the value's name");
         reply_clear(&r);
         tap_has(world_job(&w, id, "message"), "model.lock", "P-21 and in its message");
         w.refuse_path = NULL;
@@ -163,7 +164,8 @@ static void ttl(void)
         tap_str(world_job(&w, id, "cause"), "ttl", "P-01 cause ttl");
         world_run(&w, 6 * DAY);
         act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
-        tap_str(world_job(&w, id, "state"), "running", "P-01 P-02 the checkpoint is kept 7 days: a resume starts a new term");
+        tap_str(world_job(&w, id, "state"), "running",
+                "P-01 P-02 the checkpoint is kept 7 days: a resume starts a new term");
         tap_ok(world_job_int(&w, id, "ran_us") < MIN, "P-02 with running time from 0");
         end(&w);
 }
@@ -213,8 +215,10 @@ static void measures_once(struct world *w)
                         s->cpu_us += 9 * USEC_PER_SEC;
                         s->progress_seq++;
                 }
-                (void)json_array_append_new(items, json_pack("{s:s,s:I,s:I,s:i,s:I}", "job", s->job, "generation", (json_int_t)s->generation, "cpu_us",
-                        (json_int_t)s->cpu_us, "log_bytes", 0, "progress_seq", (json_int_t)s->progress_seq));
+                (void)json_array_append_new(
+                        items, json_pack("{s:s,s:I,s:I,s:i,s:I}", "job", s->job, "generation",
+                                       (json_int_t)s->generation, "cpu_us", (json_int_t)s->cpu_us, "log_bytes", 0,
+                                       "progress_seq", (json_int_t)s->progress_seq));
         }
         event = json_pack("{s:s,s:o}", "event", "measures", "items", items);
         world_event(w, event);
@@ -243,7 +247,8 @@ static void idle(void)
                 }
                 minutes++;
         }
-        tap_ok(minutes >= 30 && minutes <= 33, "P-09 30 minutes without progress and CPU suspend it (after %d)", minutes);
+        tap_ok(minutes >= 30 && minutes <= 33, "P-09 30 minutes without progress and CPU suspend it (after %d)",
+                minutes);
         world_run(&w, MIN);
         tap_str(world_job(&w, id, "cause"), "idle", "P-09 cause idle");
 
@@ -261,10 +266,14 @@ static void idempotent(void)
 
         if (!begin(&w, "{}"))
                 return;
-        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"), "key-1", &a);
-        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"), "key-1", &b);
-        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "y"), "key-1", &c);
-        tap_str(js_str(json_object_get(b.body, "job"), "id", "?"), js_str(json_object_get(a.body, "job"), "id", ""), "law 16 same key, same job");
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"),
+                "key-1", &a);
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"),
+                "key-1", &b);
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "y"),
+                "key-1", &c);
+        tap_str(js_str(json_object_get(b.body, "job"), "id", "?"), js_str(json_object_get(a.body, "job"), "id", ""),
+                "law 16 same key, same job");
         tap_int(c.err.code, PD_E_CONFLICT, "law 16 same key, other body: refused");
         reply_clear(&a);
         reply_clear(&b);
@@ -379,7 +388,8 @@ static void leases(void)
         tap_ok(w.leases >= 1 && w.stop_wall_us > w.wall_us + 50 * MIN, "P-11 the hard stop is about an hour ahead");
         before = w.leases;
         world_run(&w, HOUR);
-        tap_ok(w.leases - before >= 5 && w.leases - before <= 7, "P-11 renewed every 10 minutes (%zu an hour)", w.leases - before);
+        tap_ok(w.leases - before >= 5 && w.leases - before <= 7, "P-11 renewed every 10 minutes (%zu an hour)",
+                w.leases - before);
         tap_ok(w.stop_wall_us > w.wall_us + 45 * MIN, "P-11 and stays ahead");
         end(&w);
 }

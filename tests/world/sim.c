@@ -27,9 +27,11 @@ static int64_t ran(const struct world *w, const struct sim_job *s)
 
 static json_t *placement(const struct world *w, const struct sim_job *s)
 {
-        return json_pack("{s:s,s:I,s:I,s:s,s:i,s:I,s:I,s:s,s:s,s:O?,s:O?,s:O?}", "job", s->job, "generation", (json_int_t)s->generation, "seq",
-                (json_int_t)s->seq, "phase", s->phase, "pid", streq(s->phase, "running") ? 4242 : 0, "started_wall_us", (json_int_t)s->started_wall_us,
-                "ran_us", (json_int_t)ran(w, s), "image_digest", "sha256:00", "cause", s->cause, "save", s->save, "exit", s->exit, "error", s->error);
+        return json_pack("{s:s,s:I,s:I,s:s,s:i,s:I,s:I,s:s,s:s,s:O?,s:O?,s:O?}", "job", s->job, "generation",
+                (json_int_t)s->generation, "seq", (json_int_t)s->seq, "phase", s->phase, "pid",
+                streq(s->phase, "running") ? 4242 : 0, "started_wall_us", (json_int_t)s->started_wall_us, "ran_us",
+                (json_int_t)ran(w, s), "image_digest", "sha256:00", "cause", s->cause, "save", s->save, "exit", s->exit,
+                "error", s->error);
 }
 
 static void push(struct world *w, struct sim_job *s)
@@ -63,7 +65,8 @@ void sim_exit(struct world *w, struct sim_job *s, int code, int sig, const char 
         s->phase = "exited";
         (void)str_format(s->cause, sizeof s->cause, "%s", cause);
         json_decref(s->exit);
-        s->exit = json_pack("{s:i,s:i,s:b,s:I}", "code", code, "signal", sig, "oom", 0, "wall_us", (json_int_t)w->wall_us);
+        s->exit = json_pack(
+                "{s:i,s:i,s:b,s:I}", "code", code, "signal", sig, "oom", 0, "wall_us", (json_int_t)w->wall_us);
         push(w, s);
 }
 
@@ -103,8 +106,10 @@ static void save_done(struct world *w, void *arg)
                 mode = js_str(s->save, "mode", "");
                 if (w->refuse_path) {
                         (void)json_object_set_new(s->save, "state", json_string("refused"));
-                        (void)json_object_set_new(s->save, "values", json_pack("[{s:s,s:s,s:s,s:s,s:i,s:i}]", "path", w->refuse_path, "type", "threading.Lock", "reason",
-                                "a lock belongs to one process", "fix", "make it again after a resume", "pid", 0, "fd", -1));
+                        (void)json_object_set_new(s->save, "values",
+                                json_pack("[{s:s,s:s,s:s,s:s,s:i,s:i}]", "path", w->refuse_path, "type",
+                                        "threading.Lock", "reason", "a lock belongs to one process", "fix",
+                                        "make it again after a resume", "pid", 0, "fd", -1));
                         s->phase = "running";
                         push(w, s);
                         if (streq(mode, "stop"))
@@ -130,8 +135,9 @@ static void save(struct world *w, struct sim_job *s, const char *checkpoint, con
                 return;
         w->saves++;
         json_decref(s->save);
-        s->save = json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:i,s:i,s:I,s:s}", "checkpoint", checkpoint, "mode", mode, "cause", cause, "state", "saving", "bytes", 1000,
-                "progress", "step 7", "took_us", 2000000, "freeze_us", 1000000, "wall_us", (json_int_t)w->wall_us, "capture", "values");
+        s->save = json_pack("{s:s,s:s,s:s,s:s,s:i,s:s,s:i,s:i,s:I,s:s}", "checkpoint", checkpoint, "mode", mode,
+                "cause", cause, "state", "saving", "bytes", 1000, "progress", "step 7", "took_us", 2000000, "freeze_us",
+                1000000, "wall_us", (json_int_t)w->wall_us, "capture", "values");
         s->phase = "saving";
         push(w, s);
         sim_later(w, w->save_us, save_done, note_new(w, s, checkpoint));
@@ -208,7 +214,9 @@ static json_t *op_start(struct world *w, uint64_t generation, const json_t *body
                 abort();
         sim_job_clear(s);
         w->starts++;
-        *s = (struct sim_job){ .used = true, .generation = generation, .phase = "preparing", .order = json_deep_copy(body) };
+        *s = (struct sim_job){
+                .used = true, .generation = generation, .phase = "preparing", .order = json_deep_copy(body)
+        };
         (void)str_format(s->job, sizeof s->job, "%s", js_str(body, "job", ""));
         if (w->start_error)
                 fail_later(w, s, w->start_error, "the image cannot be had");
@@ -231,13 +239,16 @@ static json_t *list(const struct world *w)
 
 void world_notice(struct world *w, int64_t in_us)
 {
-        js_owned *event = json_pack("{s:s,s:I,s:s}", "event", "notice", "deadline_wall_us", (json_int_t)(w->wall_us + in_us), "source", "provider");
+        js_owned *event = json_pack("{s:s,s:I,s:s}", "event", "notice", "deadline_wall_us",
+                (json_int_t)(w->wall_us + in_us), "source", "provider");
 
         if (w->stream && w->stream->up)
                 w->stream->events.on_event(w->stream->events.arg, event);
         for (size_t i = 0; i < SIM_JOBS; i++)
                 if (w->jobs[i].used && streq(w->jobs[i].phase, "running"))
-                        save(w, &w->jobs[i], js_str(json_object_get(w->jobs[i].order, "orders"), "notice_checkpoint", ""), "suspend", "notice");
+                        save(w, &w->jobs[i],
+                                js_str(json_object_get(w->jobs[i].order, "orders"), "notice_checkpoint", ""), "suspend",
+                                "notice");
 }
 
 static json_t *handle(struct world *w, uint64_t generation, const json_t *body, struct pd_error *err)
@@ -247,8 +258,9 @@ static json_t *handle(struct world *w, uint64_t generation, const json_t *body, 
 
         err->code = PD_OK;
         if (streq(op, "hello"))
-                return json_pack("{s:i,s:s,s:{s:i,s:I,s:i,s:{s:{s:b},s:{s:b},s:{s:b}}}}", "version", 1, "boot_id", "b", "caps", "cpu_milli", 8000, "memory_bytes",
-                        (json_int_t)16 << 30, "gpus", 0, "captures", "values", "usable", 1, "command", "usable", 1, "restart", "usable", 1);
+                return json_pack("{s:i,s:s,s:{s:i,s:I,s:i,s:{s:{s:b},s:{s:b},s:{s:b}}}}", "version", 1, "boot_id", "b",
+                        "caps", "cpu_milli", 8000, "memory_bytes", (json_int_t)16 << 30, "gpus", 0, "captures",
+                        "values", "usable", 1, "command", "usable", 1, "restart", "usable", 1);
         if (streq(op, "list"))
                 return list(w);
         if (streq(op, "start"))
@@ -256,14 +268,16 @@ static json_t *handle(struct world *w, uint64_t generation, const json_t *body, 
         if (streq(op, "lease")) {
                 w->leases++;
                 w->stop_wall_us = js_int(body, "stop_wall_us", 0);
-                return json_pack("{s:I,s:I}", "stop_wall_us", (json_int_t)w->stop_wall_us, "stop_boot_us", (json_int_t)js_int(body, "stop_boot_us", 0));
+                return json_pack("{s:I,s:I}", "stop_wall_us", (json_int_t)w->stop_wall_us, "stop_boot_us",
+                        (json_int_t)js_int(body, "stop_boot_us", 0));
         }
         if (streq(op, "notice")) {
                 world_notice(w, js_int(body, "in_us", 0));
                 return json_pack("{s:I}", "deadline_wall_us", (json_int_t)(w->wall_us + js_int(body, "in_us", 0)));
         }
         if (streq(op, "drop"))
-                return json_object_del(w->checkpoints, js_str(body, "checkpoint", "")) < 0 ? json_object() : json_object();
+                return json_object_del(w->checkpoints, js_str(body, "checkpoint", "")) < 0 ? json_object()
+                                                                                           : json_object();
         if (!s) {
                 (void)pd_fail(err, PD_E_NOT_FOUND, "no such job here");
                 return NULL;
@@ -337,8 +351,8 @@ static void arrive(struct world *w, void *arg)
         sim_later(w, USEC_PER_MSEC, answer, r);
 }
 
-int sim_stream_request(struct env_stream *s, uint64_t generation, const json_t *body, int64_t timeout_us, env_answer_fn done, void *arg,
-        struct pd_error *err)
+int sim_stream_request(struct env_stream *s, uint64_t generation, const json_t *body, int64_t timeout_us,
+        env_answer_fn done, void *arg, struct pd_error *err)
 {
         struct request *r;
 
@@ -349,7 +363,9 @@ int sim_stream_request(struct env_stream *s, uint64_t generation, const json_t *
         if (!r)
                 abort();
         s->refs++;
-        *r = (struct request){ .stream = s, .generation = generation, .body = json_deep_copy(body), .done = done, .arg = arg };
+        *r = (struct request){
+                .stream = s, .generation = generation, .body = json_deep_copy(body), .done = done, .arg = arg
+        };
         sim_later(s->w, USEC_PER_MSEC, arrive, r);
         return 0;
 }
@@ -365,8 +381,8 @@ static void come_up(struct world *w, void *arg)
         stream_unref(s);
 }
 
-int sim_stream_open(struct env *e, const char *endpoint, uint32_t kind, const struct env_stream_events *events, struct env_stream **ret,
-        struct pd_error *err)
+int sim_stream_open(struct env *e, const char *endpoint, uint32_t kind, const struct env_stream_events *events,
+        struct env_stream **ret, struct pd_error *err)
 {
         struct world *w = (struct world *)e;
         struct env_stream *s = calloc(1, sizeof *s);

@@ -53,7 +53,9 @@ static void random_bytes(struct env *e, void *ret, size_t n)
 
 void sim_later(struct world *w, int64_t us, void (*fire)(struct world *w, void *arg), void *arg)
 {
-        const struct sim_event ev = { .at_boot_us = w->boot_us + us, .order = w->next_order++, .fire = fire, .arg = arg };
+        const struct sim_event ev = {
+                .at_boot_us = w->boot_us + us, .order = w->next_order++, .fire = fire, .arg = arg
+        };
 
         if (!vec_push(&w->events, ev))
                 abort();
@@ -101,8 +103,9 @@ struct plugin_note {
 
 static json_t *machine_item(void)
 {
-        return json_pack("[{s:s,s:s,s:s,s:i,s:i,s:i,s:s,s:i,s:i,s:s}]", "id", "own-1", "zone", "here", "type", "host", "market", PD_MARKET_ON_DEMAND,
-                "state", PD_MACHINE_RUNNING, "reason", 0, "endpoint", "sim", "created_wall_us", 0, "stop_wall_us", 0, "op_token", "");
+        return json_pack("[{s:s,s:s,s:s,s:i,s:i,s:i,s:s,s:i,s:i,s:s}]", "id", "own-1", "zone", "here", "type", "host",
+                "market", PD_MARKET_ON_DEMAND, "state", PD_MACHINE_RUNNING, "reason", 0, "endpoint", "sim",
+                "created_wall_us", 0, "stop_wall_us", 0, "op_token", "");
 }
 
 static void plugin_answer(struct world *w, void *arg)
@@ -111,12 +114,14 @@ static void plugin_answer(struct world *w, void *arg)
         js_owned *answer = NULL, *items = NULL;
 
         if (streq(n->slot, "caps"))
-                answer = json_pack("{s:{s:i,s:i,s:i}}", "ret", "flags", PD_CAP_OWN_MACHINES, "lease", PD_LEASE_JOB_ONLY, "stream", PD_STREAM_UNIX);
+                answer = json_pack("{s:{s:i,s:i,s:i}}", "ret", "flags", PD_CAP_OWN_MACHINES, "lease", PD_LEASE_JOB_ONLY,
+                        "stream", PD_STREAM_UNIX);
         else
                 answer = json_pack("{s:{}}", "ret");
         if (streq(n->slot, "offers"))
-                items = json_pack("[{s:s,s:s,s:i,s:s,s:I,s:i,s:i,s:I,s:I}]", "zone", "here", "type", "host", "market", PD_MARKET_ON_DEMAND, "currency", "USD",
-                        "price_nano_hour", (json_int_t)100000000, "cpu_milli", 8000, "gpus", 0, "memory_bytes", (json_int_t)16 << 30, "price_at_wall_us",
+                items = json_pack("[{s:s,s:s,s:i,s:s,s:I,s:i,s:i,s:I,s:I}]", "zone", "here", "type", "host", "market",
+                        PD_MARKET_ON_DEMAND, "currency", "USD", "price_nano_hour", (json_int_t)100000000, "cpu_milli",
+                        8000, "gpus", 0, "memory_bytes", (json_int_t)16 << 30, "price_at_wall_us",
                         (json_int_t)w->wall_us);
         else if (streq(n->slot, "launch") || streq(n->slot, "find") || streq(n->slot, "describe"))
                 items = machine_item();
@@ -128,8 +133,8 @@ static void plugin_answer(struct world *w, void *arg)
         free(n);
 }
 
-static int plugin_open(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config, bool in_process,
-        struct env_plugin **ret, struct pd_error *err)
+static int plugin_open(struct env *e, const char *name, const char *path, enum pd_kind kind, const json_t *config,
+        bool in_process, struct env_plugin **ret, struct pd_error *err)
 {
         struct env_plugin *p = calloc(1, sizeof *p);
 
@@ -141,8 +146,8 @@ static int plugin_open(struct env *e, const char *name, const char *path, enum p
         return 0;
 }
 
-static int plugin_call(struct env_plugin *p, const char *slot, const json_t *args, const char *token, int64_t timeout_us, env_answer_fn done,
-        void *arg, struct pd_error *err)
+static int plugin_call(struct env_plugin *p, const char *slot, const json_t *args, const char *token,
+        int64_t timeout_us, env_answer_fn done, void *arg, struct pd_error *err)
 {
         struct plugin_note *n = calloc(1, sizeof *n);
 
@@ -174,9 +179,20 @@ static void fatal(struct env *e, const struct pd_error *why)
 }
 
 static const struct env_ops ops = {
-        .now_wall_us = now_wall_us, .now_boot_us = now_boot_us, .random = random_bytes, .timer_new = timer_new, .timer_set = timer_set,
-        .timer_free = timer_free, .stream_open = sim_stream_open, .stream_request = sim_stream_request, .stream_close = sim_stream_close,
-        .plugin_open = plugin_open, .plugin_call = plugin_call, .plugin_close = plugin_close, .apply = apply, .fatal = fatal,
+        .now_wall_us = now_wall_us,
+        .now_boot_us = now_boot_us,
+        .random = random_bytes,
+        .timer_new = timer_new,
+        .timer_set = timer_set,
+        .timer_free = timer_free,
+        .stream_open = sim_stream_open,
+        .stream_request = sim_stream_request,
+        .stream_close = sim_stream_close,
+        .plugin_open = plugin_open,
+        .plugin_call = plugin_call,
+        .plugin_close = plugin_close,
+        .apply = apply,
+        .fatal = fatal,
 };
 
 /* --- running --- */
@@ -200,11 +216,11 @@ static bool step(struct world *w, int64_t until)
                 at = x->at_boot_us;
                 ev = i;
         }
-        vec_foreach(p, &w->timers) if ((*p)->at_boot_us < at || (ev == SIZE_MAX && !t && (*p)->at_boot_us <= at))
-        {
-                t = *p;
-                at = t->at_boot_us;
-        }
+        vec_foreach (p, &w->timers)
+                if ((*p)->at_boot_us < at || (ev == SIZE_MAX && !t && (*p)->at_boot_us <= at)) {
+                        t = *p;
+                        at = t->at_boot_us;
+                }
         if (!t && ev == SIZE_MAX)
                 return false;
         if (at > w->boot_us) {
@@ -238,7 +254,9 @@ void world_run(struct world *w, int64_t us)
 
 static int start(struct world *w, bool fresh)
 {
-        const struct store_options o = { .dir = w->dir, .new_installation = fresh, .installation = "ins_00000000000000000000000000" };
+        const struct store_options o = {
+                .dir = w->dir, .new_installation = fresh, .installation = "ins_00000000000000000000000000"
+        };
         struct pd_error err;
 
         if (store_open(&w->store, w->loop, &o, &err) < 0) {
@@ -255,8 +273,13 @@ static int start(struct world *w, bool fresh)
 
 int world_new(struct world *w, const json_t *site_settings)
 {
-        *w = (struct world){ .wall_us = INT64_C(1796000000) * USEC_PER_SEC, .boot_us = USEC_PER_HOUR, .rng = 88172645463325252, .reachable = true,
-                .save_us = 2 * USEC_PER_SEC, .start_us = 3 * USEC_PER_SEC, .stop_us = USEC_PER_SEC };
+        *w = (struct world){ .wall_us = INT64_C(1796000000) * USEC_PER_SEC,
+                .boot_us = USEC_PER_HOUR,
+                .rng = 88172645463325252,
+                .reachable = true,
+                .save_us = 2 * USEC_PER_SEC,
+                .start_us = 3 * USEC_PER_SEC,
+                .stop_us = USEC_PER_SEC };
         (void)str_format(w->dir, sizeof w->dir, "/var/tmp/portald-world-XXXXXX");
         if (!mkdtemp(w->dir) || sd_event_new(&w->loop) < 0)
                 return -1;
@@ -267,8 +290,16 @@ int world_new(struct world *w, const json_t *site_settings)
         w->captures[1] = (struct engine_backend){ .name = "command", .plugin = "/none" };
         w->captures[2] = (struct engine_backend){ .name = "restart", .plugin = "/none" };
         w->vault = (struct engine_backend){ .name = "main", .plugin = "/none" };
-        w->site = (struct engine_site){ .connections = &w->connection, .connections_n = 1, .captures = w->captures, .captures_n = 3, .vaults = &w->vault,
-                .vaults_n = 1, .default_vault = "main", .settings = w->site_settings, .history_us = 60 * USEC_PER_DAY, .version = "world" };
+        w->site = (struct engine_site){ .connections = &w->connection,
+                .connections_n = 1,
+                .captures = w->captures,
+                .captures_n = 3,
+                .vaults = &w->vault,
+                .vaults_n = 1,
+                .default_vault = "main",
+                .settings = w->site_settings,
+                .history_us = 60 * USEC_PER_DAY,
+                .version = "world" };
         return start(w, true);
 }
 
@@ -297,9 +328,11 @@ void world_free(struct world *w)
         char command[128];
 
         stop(w);
-        vec_foreach(t, &w->timers) free(*t);
+        vec_foreach (t, &w->timers)
+                free(*t);
         vec_free(&w->timers);
-        vec_foreach(x, &w->events) free(x->arg);
+        vec_foreach (x, &w->events)
+                free(x->arg);
         vec_free(&w->events);
         for (size_t i = 0; i < SIM_JOBS; i++)
                 sim_job_clear(&w->jobs[i]);
@@ -333,7 +366,11 @@ void reply_clear(struct reply *r)
 void world_ask(struct world *w, const char *verb, const char *target, json_t *args, const char *key, struct reply *ret)
 {
         js_owned *given = args ? args : json_object();
-        const struct engine_request rq = { .verb = verb, .actor = { .uid = 1000, .user = "ada", .admin = true }, .target = target, .args = given, .key = key };
+        const struct engine_request rq = { .verb = verb,
+                .actor = { .uid = 1000, .user = "ada", .admin = true },
+                .target = target,
+                .args = given,
+                .key = key };
 
         *ret = (struct reply){ 0 };
         (void)engine_request(w->engine, &rq, on_reply, ret);
@@ -349,8 +386,10 @@ void world_submit(struct world *w, const char *settings, char id[40])
         struct reply r;
 
         id[0] = '\0';
-        world_ask(w, "submit", NULL, json_pack("{s:{s:s,s:[s,s]},s:o}", "spec", "image", "oci:/srv/images/debian", "command", "train", "x", "settings",
-                json_pack("{s:o}", "flag", set ? set : json_object())), NULL, &r);
+        world_ask(w, "submit", NULL,
+                json_pack("{s:{s:s,s:[s,s]},s:o}", "spec", "image", "oci:/srv/images/debian", "command", "train", "x",
+                        "settings", json_pack("{s:o}", "flag", set ? set : json_object())),
+                NULL, &r);
         if (r.err.code)
                 printf("# submit: %s\n", r.err.text);
         (void)str_format(id, 40, "%s", js_str(json_object_get(r.body, "job"), "id", ""));

@@ -53,10 +53,10 @@ struct world {
         json_t *checkpoints; /* id -> true: what the vault holds */
         bool reachable;
         int64_t save_us, start_us, stop_us;
-        bool idle;                 /* its jobs use no CPU and report nothing */
-        const char *refuse_path;   /* saves are refused with this value      */
-        const char *start_error;   /* starts fail with this code             */
-        int64_t stop_wall_us;      /* the lease as held                      */
+        bool idle;               /* its jobs use no CPU and report nothing */
+        const char *refuse_path; /* saves are refused with this value      */
+        const char *start_error; /* starts fail with this code             */
+        int64_t stop_wall_us;    /* the lease as held                      */
         size_t saves, starts, stops, leases, releases, power_calls;
         struct pd_error fatal;
 };
@@ -74,7 +74,8 @@ struct reply {
         json_t *body;        /* owned */
 };
 /* Asks and runs until it is answered (at most a virtual minute). */
-void world_ask(struct world *w, const char *verb, const char *target, json_t *args /* given */, const char *key, struct reply *ret);
+void world_ask(struct world *w, const char *verb, const char *target, json_t *args /* given */, const char *key,
+        struct reply *ret);
 void reply_clear(struct reply *r);
 /* A job of the given settings ({"flag": ...}); its id into buf. */
 void world_submit(struct world *w, const char *settings, char id[40]);
