@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the running jobs use, as their runners tell it: kept as few samples as the idle window needs. */
+#include "executor/internal.h"
+
+static void sample_add(struct live *l, int64_t at_wall_us, int64_t cpu_us)
+{
+        /* half of the samples span the idle window: two neighbours may stand closer than `apart` by one measurement */
+        int64_t apart =
+                l->settings.idle_after_us == SETTING_OFF ? USEC_PER_MIN : l->settings.idle_after_us / (SAMPLES / 2);
+
+        if (l->samples_n && at_wall_us < l->samples[l->samples_n - 1].at_wall_us)
+                l->samples_n = 0; /* the wall clock stepped back: what was measured before cannot be compared */
+        if (l->samples_n >= 2 && at_wall_us - l->samples[l->samples_n - 2].at_wall_us < apart) {
+                l->samples[l->samples_n - 1] = (struct sample){ at_wall_us, cpu_us };
+                return;
+        }
+        if (l->samples_n == SAMPLES) {
+                memmove(l->samples, l->samples + 1, (SAMPLES - 1) * sizeof *l->samples);
+                l->samples_n--;
+        }
+        l->samples[l->samples_n++] = (struct sample){ at_wall_us, cpu_us };
+}
+
+static void measure(struct entry *en, const json_t *x, int64_t at_wall_us)
+{
+        struct live *l = en->live;
+        int64_t reports = js_int(x, "progress_seq", 0), log_bytes = js_int(x, "log_bytes", 0);
+
+        l->cpu_us = js_int(x, "cpu_us", -1);
+        l->memory_bytes = js_int(x, "memory_bytes", -1);
+        l->memory_peak_bytes = js_int(x, "memory_peak_bytes", -1);
+        l->measured_wall_us = at_wall_us;
+        if (reports > l->progress_seq || (reports == 0 && log_bytes > l->log_bytes))
+                l->progress_wall_us = at_wall_us;
+        l->ever_reported = l->ever_reported || reports > 0;
+        l->progress_seq = reports;
+        l->log_bytes = log_bytes;
+        (void)str_format(l->progress, sizeof l->progress, "%s", js_str(x, "progress", ""));
+        if (l->cpu_us >= 0)
+                sample_add(l, at_wall_us, l->cpu_us);
+        else
+                l->samples_n = 0;
+}
+
+void observe_measures(struct engine *e, struct mach *m, const json_t *event)
+{
+        int64_t at = now_wall(e);
+        size_t i;
+        json_t *x;
+
+        json_array_foreach (json_object_get(event, "items"), i, x) {
+                struct id id;
+                struct entry *en = id_parse(ID_JOB, js_str(x, "job", ""), &id) ? jobs_find(e, id) : NULL;
+
+                if (en && en->live && en->live->machine == m &&
+                        en->job.generation == (uint32_t)js_int(x, "generation", 0))
+                        measure(en, x, at);
+        }
+}
