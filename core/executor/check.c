@@ -138,31 +138,41 @@ static void act_on(struct turn *t, struct entry *en, const struct policy_decisio
                 act_end_waiting(t, en, d->cause, d->why);
                 break;
         case POLICY_KEEP:
-        case POLICY_RENEW:
+        case POLICY_RENEW: /* leases.c keeps the hard stops of all machines */
+        case POLICY_MOVE:  /* never said while no offers are given, POLICY_STOP and POLICY_TERM never without can_end */
+        case POLICY_STOP:
+        case POLICY_TERM:
                 break;
         }
         if (r < 0)
                 log_warning("%s wanted to act and could not: %s", d->policy, err.text);
 }
 
-/* What was kept for a resume and is not wanted any more: objects first (an intent), the record of it at once. */
-static void drop_checkpoint(struct turn *t, struct entry *en)
+/* Its objects go from the vault (an intent), its row says so at once. */
+void checkpoint_drop(struct turn *t, struct entry *en, struct id id)
 {
         struct engine *e = t->engine;
+        struct mach *m = machine_find(e, en->job.machine);
         char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
-        struct job after = en->job;
         struct checkpoint c;
         struct pd_error err;
-        struct mach *m = machine_find(e, after.machine);
 
-        if (store_get_checkpoint(e->env->store, after.checkpoint, &c, &err) >= 0) {
+        if (store_get_checkpoint(e->env->store, id, &c, &err) >= 0) {
                 c.dropped = 1;
                 txn_checkpoint(t->txn, &c);
         }
         if (m)
                 (void)intent_open(t, INTENT_DROP, en, m,
-                        json_pack("{s:s,s:s,s:s}", "op", "drop", "job", id_format(ID_JOB, after.id, job), "checkpoint",
-                                id_format(ID_CHECKPOINT, after.checkpoint, ckp)));
+                        json_pack("{s:s,s:s,s:s}", "op", "drop", "job", id_format(ID_JOB, en->job.id, job),
+                                "checkpoint", id_format(ID_CHECKPOINT, id, ckp)));
+}
+
+/* What was kept for a resume and is not wanted any more. */
+static void drop_checkpoint(struct turn *t, struct entry *en)
+{
+        struct job after = en->job;
+
+        checkpoint_drop(t, en, after.checkpoint);
         after.checkpoint = (struct id){ { 0 } };
         job_touch(t, en, after, NULL);
 }

@@ -118,6 +118,9 @@ static void record_checkpoint(struct turn *t, struct entry *en, struct job *afte
         (void)str_format(c.progress, sizeof c.progress, "%s", js_str(s->save, "progress", ""));
         (void)str_format(c.image_digest, sizeof c.image_digest, "%s", js_str(s->save, "image_digest", ""));
         txn_checkpoint(t->txn, &c);
+        /* law 12: the one before goes only when this one is on disk with it */
+        if (!id_is_null(after->checkpoint) && !id_equal(after->checkpoint, c.id))
+                checkpoint_drop(t, en, after->checkpoint);
         after->checkpoint = c.id;
 }
 

@@ -113,6 +113,11 @@ static void suspend_resume(void)
         tap_int(world_job_int(&w, id, "generation"), 2, "law 18 under a new generation");
         tap_ok(js_str(json_object_get(world_sim(&w, id)->order, "restore"), "checkpoint", NULL) != NULL,
                 "P-24 from its checkpoint");
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, USEC_PER_SEC);
+        tap_int((long long)json_object_size(w.checkpoints), 1, "law 12 of two checkpoints the newest is kept");
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        tap_str(world_job(&w, id, "state"), "running", "law 12 and a resume takes it");
         act(&w, "stop", id, NULL);
         act(&w, "stop", id, NULL);
         world_run(&w, MIN);
