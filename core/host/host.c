@@ -279,7 +279,7 @@ static int sources_new(struct host *h, struct pd_error *err)
         if (r >= 0)
                 r = sd_event_source_set_enabled(h->pump, SD_EVENT_OFF);
         if (r >= 0)
-                r = sd_event_add_time_relative(h->loop, &h->retry, CLOCK_BOOTTIME, 0, 0, on_retry, h);
+                r = sd_event_add_time_relative(h->loop, &h->retry, CLOCK_BOOTTIME, 0, 1, on_retry, h);
         if (r >= 0)
                 r = sd_event_source_set_enabled(h->retry, SD_EVENT_OFF);
         return r < 0 ? pd_fail(err, PD_E_NOMEM, "no event sources for a plugin: %s", strerror(-r)) : 0;

@@ -101,7 +101,7 @@ static void on_probed(void *arg, const struct pd_error *err, const json_t *ret, 
         record(p->r, p->name, err);
         if (err)
                 log_info("capture %s cannot be used here: %s", p->name, err->text);
-        if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 0, on_probe_end, p) < 0)
+        if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 1, on_probe_end, p) < 0)
                 free(p);
 }
 

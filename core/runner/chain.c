@@ -83,7 +83,7 @@ void chain_begin(struct chain *c)
 {
         struct pd_error err;
 
-        if (sd_event_add_time_relative(c->job->r->loop, &c->timer, CLOCK_BOOTTIME, 0, 0, on_begin, c) < 0) {
+        if (sd_event_add_time_relative(c->job->r->loop, &c->timer, CLOCK_BOOTTIME, 0, 1, on_begin, c) < 0) {
                 (void)pd_fail(&err, PD_E_NOMEM, "no memory for the next step");
                 finish(c, &err);
         }
@@ -159,7 +159,7 @@ int chain_call_host(struct chain *c, struct host *h, const char *slot, const jso
 
 int chain_sleep(struct chain *c, int64_t us, struct pd_error *err)
 {
-        if (sd_event_add_time_relative(c->job->r->loop, &c->timer, CLOCK_BOOTTIME, (uint64_t)us, 0, on_timer, c) < 0)
+        if (sd_event_add_time_relative(c->job->r->loop, &c->timer, CLOCK_BOOTTIME, (uint64_t)us, 1000, on_timer, c) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no memory for a timer");
         return CHAIN_WAIT;
 }

@@ -181,7 +181,7 @@ static void on_destroyed(
         if (err && err->code != PD_E_CANCELLED)
                 log_warning("a capture could not clean up: %s", err->text);
         /* not from inside its own callback */
-        if (sd_event_add_time_relative(f->loop, &f->soon, CLOCK_BOOTTIME, 0, 0, on_farewell_end, f) < 0)
+        if (sd_event_add_time_relative(f->loop, &f->soon, CLOCK_BOOTTIME, 0, 1, on_farewell_end, f) < 0)
                 log_error("no memory: a plugin's process stays");
 }
 
@@ -235,7 +235,7 @@ static bool still_there(struct job *j)
         cgroup_kill(&j->r->cg, unit, "payload");
         j->monitor = sd_event_source_disable_unref(j->monitor);
         return sd_event_add_time_relative(
-                       j->r->loop, &j->monitor, CLOCK_BOOTTIME, LOOK_AGAIN_US, 0, on_look_again, j) >= 0;
+                       j->r->loop, &j->monitor, CLOCK_BOOTTIME, LOOK_AGAIN_US, 1000, on_look_again, j) >= 0;
 }
 
 void finish_exited(struct job *j)

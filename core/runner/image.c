@@ -368,7 +368,7 @@ static int pull_new(
 /* In the store already, or a plain directory: told in the next turn. */
 static int tell_soon(struct pull *p, struct pd_error *err)
 {
-        if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 0, on_soon, p) < 0)
+        if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 1, on_soon, p) < 0)
                 return pd_fail(err, PD_E_NOMEM, "no memory for image %s", p->ref);
         return 0;
 }

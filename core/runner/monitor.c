@@ -73,7 +73,7 @@ int monitor_watch(struct job *j, struct pd_error *err)
         if (fd >= 0 && proc_start_time((pid_t)j->monitor_pid) != (uint64_t)j->monitor_start)
                 fd = safe_close(fd);
         if (fd < 0) {
-                r = sd_event_add_time_relative(j->r->loop, &j->monitor, CLOCK_BOOTTIME, 0, 0, on_gone_already, j);
+                r = sd_event_add_time_relative(j->r->loop, &j->monitor, CLOCK_BOOTTIME, 0, 1, on_gone_already, j);
         } else {
                 r = sd_event_add_io(j->r->loop, &j->monitor, fd, EPOLLIN, on_monitor_end, j);
                 if (r >= 0)

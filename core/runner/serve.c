@@ -206,7 +206,7 @@ static void question_answer(struct question *q, json_t *body, const struct pd_er
         }
         json_decref(body);
         /* a plugin's process is not ended from inside its own answer */
-        if (sd_event_add_time_relative(q->r->loop, &q->soon, CLOCK_BOOTTIME, 0, 0, on_question_end, q) < 0)
+        if (sd_event_add_time_relative(q->r->loop, &q->soon, CLOCK_BOOTTIME, 0, 1, on_question_end, q) < 0)
                 log_error("no memory: a plugin's process stays");
 }
 
@@ -479,7 +479,7 @@ static void close_soon(struct client *c)
 {
         logs_client_gone(c->r, c);
         if (!c->closing)
-                (void)sd_event_add_time_relative(c->r->loop, &c->closing, CLOCK_BOOTTIME, 0, 0, on_close, c);
+                (void)sd_event_add_time_relative(c->r->loop, &c->closing, CLOCK_BOOTTIME, 0, 1, on_close, c);
 }
 
 static void on_lost(void *arg, struct conn *conn, const struct pd_error *err)

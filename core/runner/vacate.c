@@ -50,7 +50,7 @@ static void on_list(void *arg, const struct pd_error *err, const struct frame *a
                 end(v, 0, NULL);
         else if (now_boot_us() > v->until_boot_us)
                 end(v, 1, "jobs still run, and the time is over");
-        else if (sd_event_add_time_relative(v->loop, &v->again, CLOCK_BOOTTIME, ASK_EVERY_US, 0, ask_list, v) < 0)
+        else if (sd_event_add_time_relative(v->loop, &v->again, CLOCK_BOOTTIME, ASK_EVERY_US, 1000, ask_list, v) < 0)
                 end(v, 1, "no memory");
 }
 
