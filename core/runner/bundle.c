@@ -186,12 +186,14 @@ static int check(const struct bundle *b, struct pd_error *err)
 int bundle_make(const struct bundle *b, json_t **ret, struct pd_error *err)
 {
         int r = check(b, err);
+        char hostname[64]; /* what the kernel takes */
         json_t *v;
 
         if (r < 0)
                 return r;
+        (void)str_format(hostname, sizeof hostname, "%s", b->hostname);
         v = json_pack("{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o, s:{s:s}}", "ociVersion", "1.0.2", "process", process(b),
-                "root", "path", b->rootfs, "readonly", 0, "hostname", b->hostname, "mounts", mounts(b), "linux",
+                "root", "path", b->rootfs, "readonly", 0, "hostname", hostname, "mounts", mounts(b), "linux",
                 linux_part(b), "annotations", "io.portald.job", b->job);
         if (!v)
                 return pd_fail(err, PD_E_NOMEM, "the bundle of %s could not be put together", b->job);

@@ -79,12 +79,48 @@ static int take(struct runner *r, struct candidate *c, const char *name)
         return 0;
 }
 
+static int find_conmon(struct runner *r, struct pd_error *err)
+{
+        char *path = strchr(r->cfg.conmon, '/') ? strdup(r->cfg.conmon) : find_program(r->cfg.conmon);
+
+        if (!path || access(path, X_OK) < 0) {
+                free(path);
+                return pd_fail(err, PD_E_UNSUPPORTED,
+                        "%s is not installed here: it keeps the containers (apt install conmon)", r->cfg.conmon);
+        }
+        free(r->cfg.conmon);
+        r->cfg.conmon = path;
+        return 0;
+}
+
+void caps_note_tools(struct runner *r)
+{
+        static const struct {
+                const char *program, *what;
+        } tools[] = { { "umoci", "oci: and docker:// images cannot be unpacked" },
+                { "skopeo", "docker:// images cannot be fetched" } };
+
+        for (size_t i = 0; i < ARRAY_LEN(tools); i++) {
+                pd_cleanup(freep) char *path = find_program(tools[i].program);
+
+                if (!path)
+                        caps_note(r, "%s is not installed: %s (apt install %s)", tools[i].program, tools[i].what,
+                                tools[i].program);
+        }
+        caps_note(r, "disk space of a job is not limited");
+}
+
 /* The site's own choice; else one that can checkpoint; else runc, which manages more kinds of machines than crun. */
 int runtime_probe(struct runner *r, struct pd_error *err)
 {
         struct candidate runc = { .path = find_program("runc") }, crun = { .path = find_program("crun") };
         bool criu = criu_works();
+        int r_conmon = find_conmon(r, err);
 
+        if (r_conmon < 0) {
+                free(runc.path), free(crun.path);
+                return r_conmon;
+        }
         if (r->cfg.runtime) {
                 struct candidate own = { .path = strdup(r->cfg.runtime) };
                 const char *name = strrchr(r->cfg.runtime, '/');

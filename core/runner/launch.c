@@ -146,6 +146,49 @@ static int32_t oom_adjust(void)
         return (int32_t)(own < 900 ? own + 100 : own); /* a job goes before the machine's services */
 }
 
+/* A mount gives no more than the machine gives to anybody: each directory on the way to its source must let others pass. */
+static int reachable(const char *job, char *path, struct pd_error *err)
+{
+        struct stat st;
+
+        for (char *slash = path; (slash = strchr(slash + 1, '/'));) {
+                int r;
+
+                *slash = 0;
+                r = stat(path, &st);
+                *slash = '/';
+                if (r < 0 || !(st.st_mode & S_IXOTH))
+                        return pd_fail(err, PD_E_PERM,
+                                "%s: %.*s is not open to everyone on this machine (chmod o+x), so nothing below it can "
+                                "be mounted",
+                                job, (int)(slash - path), path);
+        }
+        return 0;
+}
+
+/* The order's mounts with their real paths. */
+static int real_mounts(struct job *j, json_t **ret, struct pd_error *err)
+{
+        js_owned *list = json_deep_copy(json_object_get(j->order, "mounts"));
+        json_t *m;
+        size_t i;
+        int r;
+
+        json_array_foreach (list, i, m) {
+                const char *source = js_str(m, "source", "");
+                pd_cleanup(freep) char *real = *source == '/' ? realpath(source, NULL) : NULL;
+
+                if (!real)
+                        return pd_fail(err, PD_E_NOT_FOUND, "%s: the mount's source \"%.120s\" is not on this machine",
+                                j->id, source);
+                if ((r = reachable(j->id, real, err)) < 0)
+                        return r;
+                (void)json_object_set_new(m, "source", json_string(real));
+        }
+        *ret = json_incref(list);
+        return 0;
+}
+
 static void fill(struct start *s, struct bundle *b)
 {
         struct job *j = s->c.job;
@@ -159,7 +202,6 @@ static void fill(struct start *s, struct bundle *b)
         if (!*b->hostname)
                 b->hostname = "job";
         b->workdir = js_str(j->order, "workdir", *dir ? dir : "/");
-        b->mounts = json_object_get(j->order, "mounts");
         b->id_base = job_id_base(j);
         b->own_network = j->r->cfg.own_network;
         b->cgroup2_ro = true;
@@ -182,6 +224,7 @@ static int step_bundle(struct chain *c, struct pd_error *err)
         js_owned *env = environment(s);
         js_owned *args = arguments(s);
         js_owned *config = NULL;
+        js_owned *mounts = NULL;
         struct bundle b = { .rootfs = rootfs,
                 .portal_dir = portal,
                 .checkpoint_dir = checkpoint,
@@ -193,6 +236,9 @@ static int step_bundle(struct chain *c, struct pd_error *err)
         if (!rootfs || !file || !portal || !checkpoint || !cgroup || !env || !args)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         fill(s, &b);
+        if ((r = real_mounts(j, &mounts, err)) < 0)
+                return r;
+        b.mounts = mounts;
         r = user_resolve(rootfs, js_str(s->image.config, "User", ""), &b.uid, &b.gid, err);
         if (r == 0)
                 r = bundle_make(&b, &config, err);

@@ -286,6 +286,7 @@ static void say_what_is_missing(struct runner *r)
                         "all jobs share one range of ids, and images are copied for it: id-mapped mounts do not work "
                         "here (%.150s)",
                         err.text);
+        caps_note_tools(r);
         if (!r->cfg.own_network)
                 caps_note(r, "jobs use this machine's network");
         if (!r->rt.checkpoint)
@@ -353,6 +354,8 @@ static void forget_other_boots(struct runner *r)
                 if (j->started_boot_us && job_live(j) && !j->frozen_boot_us)
                         j->frozen_boot_us =
                                 j->started_boot_us + j->still_us; /* how long it ran is not known: nothing is counted */
+                if (job_live(j) && j->phase != PHASE_PREPARING && !save_committed(j))
+                        job_set_cause(j, "machine_lost");
                 (void)str_format(j->boot_id, sizeof j->boot_id, "%s", r->boot_id);
         }
 }

@@ -96,6 +96,18 @@ static json_t *measure_one(struct job *j)
         return o;
 }
 
+/* What was told once never goes back, also over the runner's death. */
+static void keep_progress(struct job *j)
+{
+        struct pd_error err;
+
+        if (j->progress_kept == j->progress_seq)
+                return;
+        j->progress_kept = j->progress_seq;
+        if (job_store(j, &err) < 0)
+                log_warning("%s: %s", j->id, err.text);
+}
+
 static int on_tick(sd_event_source *s, uint64_t usec, void *arg)
 {
         struct runner *r = arg;
@@ -106,6 +118,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *arg)
         for (size_t i = 0; i < r->jobs.n; i++) {
                 struct job *j = r->jobs.at[i];
 
+                keep_progress(j);
                 if (j->phase == PHASE_RUNNING || j->phase == PHASE_SAVING || start_verifying(j))
                         (void)json_array_append_new(items, measure_one(j));
                 if (job_live(j))

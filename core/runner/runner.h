@@ -91,7 +91,8 @@ struct job {
         struct proc *signal_proc;
         sd_event_source *monitor, *timer, *progress_watch, *log_watch;
         struct logindex log;
-        int64_t memory_peak; /* of our own samples, where the kernel keeps none              */
+        int64_t memory_peak;   /* of our own samples, where the kernel keeps none              */
+        int64_t progress_kept; /* progress_seq as it is on disk                                */
         char progress[256];
         uint32_t orders_done; /* BIT(enum standing): acted on in this life of the runner      */
 };
@@ -240,6 +241,7 @@ int runtime_delete_now(struct runner *r, const char *unit, struct pd_error *err)
 int runtime_status(
         const struct job *j, char *ret, size_t n, struct pd_error *err); /* "created", "running", "stopped" */
 json_t *caps_hello(struct runner *r);
+void caps_note_tools(struct runner *r); /* programs that are missing */
 void caps_note(struct runner *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* serve.c */

@@ -555,13 +555,13 @@ void save_abandon(struct job *j, const struct pd_error *why)
                 j->phase = PHASE_RUNNING;
 }
 
-/* The container is gone while its save goes on. Once the capture has said "saved", that is a checkpoint all the same: it goes on to its commit. */
+/* The container is gone while its save goes on. If the capture says "saved" all the same, that is a checkpoint: it goes on to its commit. */
 void save_container_ended(struct job *j)
 {
         struct saver *s = j->saver;
         struct pd_error err;
 
-        if (s->still) {
+        if (s->asked || s->still) { /* what the capture answers decides: a program may well save and then end */
                 s->ended = true;
                 return;
         }
