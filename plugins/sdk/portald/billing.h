@@ -8,17 +8,17 @@
 
 struct pd_usage {
         uint32_t size;
-        const char *id;            /* deterministic; a sink that sees it twice counts it once          */
+        const char *id; /* deterministic; a sink that sees it twice counts it once          */
         const char *job, *project, *user;
-        const char *offer;         /* CONNECTION/ZONE/TYPE[/spot]                                      */
+        const char *offer; /* CONNECTION/ZONE/TYPE[/spot]                                      */
         const char *machine;
         uint64_t generation;
         int64_t from_wall_us, to_wall_us;
         int64_t price_nano_hour;
-        int64_t amount_nano;       /* ceil(price x cumulative time) - already posted; may be a correction < 0 */
-        const char *currency;      /* ISO 4217 */
-        const char *plan;          /* forge plan; "" for portal jobs */
-        const struct pd_kv *tags;  /* NULL = none */
+        int64_t amount_nano;      /* ceil(price x cumulative time) - already posted; may be a correction < 0 */
+        const char *currency;     /* ISO 4217 */
+        const char *plan;         /* forge plan; "" for portal jobs */
+        const struct pd_kv *tags; /* NULL = none */
 };
 
 struct pd_billing {

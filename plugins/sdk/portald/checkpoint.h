@@ -16,18 +16,18 @@
 /* The container that a call is about. Paths are absolute, on the machine. */
 struct pd_container {
         uint32_t size;
-        const char *id;             /* the OCI runtime's id                                                       */
-        const char *runtime;        /* path of runc or crun                                                       */
-        const char *runtime_root;   /* its --root                                                                 */
-        const char *bundle;         /* the OCI bundle                                                             */
-        const char *cgroup;         /* the payload's cgroup directory                                             */
-        const char *job;            /* job_...                                                                    */
+        const char *id;           /* the OCI runtime's id                                                       */
+        const char *runtime;      /* path of runc or crun                                                       */
+        const char *runtime_root; /* its --root                                                                 */
+        const char *bundle;       /* the OCI bundle                                                             */
+        const char *cgroup;       /* the payload's cgroup directory                                             */
+        const char *job;          /* job_...                                                                    */
         uint64_t generation;
-        int32_t pid;                /* of the main process on the machine, in the caller's pid namespace; 0 = none */
-        int32_t uid, gid;           /* on the machine, of the container's root                                     */
-        const char *job_dir;        /* PORTAL_CHECKPOINT_DIR as seen from outside; inside it is job_dir_inside     */
+        int32_t pid;         /* of the main process on the machine, in the caller's pid namespace; 0 = none */
+        int32_t uid, gid;    /* on the machine, of the container's root                                     */
+        const char *job_dir; /* PORTAL_CHECKPOINT_DIR as seen from outside; inside it is job_dir_inside     */
         const char *job_dir_inside;
-        const char *socket_path;    /* PORTAL_SOCKET from outside: the capture `values` listens here               */
+        const char *socket_path;      /* PORTAL_SOCKET from outside: the capture `values` listens here               */
         const struct pd_kv *settings; /* the job's `checkpoint:` block, flattened: "save.0", "signal", "timeout"   */
 };
 
@@ -48,16 +48,16 @@ struct pd_capture_caps {
         uint32_t flags; /* enum pd_capture_cap */
 };
 enum pd_capture_cap {
-        PD_CAPTURE_GANG = 1 << 0,       /* several seats behind one barrier               */
-        PD_CAPTURE_CARRIES = 1 << 1,    /* carries process state (restart does not)       */
-        PD_CAPTURE_NEEDS_JOB = 1 << 2,  /* the program must take part (values, command)   */
-        PD_CAPTURE_USERNS = 1 << 3,     /* works with a container in a user namespace     */
+        PD_CAPTURE_GANG = 1 << 0,      /* several seats behind one barrier               */
+        PD_CAPTURE_CARRIES = 1 << 1,   /* carries process state (restart does not)       */
+        PD_CAPTURE_NEEDS_JOB = 1 << 2, /* the program must take part (values, command)   */
+        PD_CAPTURE_USERNS = 1 << 3,    /* works with a container in a user namespace     */
 };
 
 struct pd_estimate {
         uint32_t size;
-        uint64_t bytes;       /* what save() would write now       */
-        int64_t freeze_us;    /* how long the job would stand still */
+        uint64_t bytes;    /* what save() would write now       */
+        int64_t freeze_us; /* how long the job would stand still */
 };
 
 struct pd_checkpoint {
@@ -94,7 +94,8 @@ struct pd_checkpoint {
          * continues from there. Never trusts dir_fd for privilege. Puts "prestart" = a JSON array of words, if a command must
          * first run to its end in the same container (exit code 0, or the job does not begin): the capture `command` asks
          * so for the job's own load command. */
-        int (*restore)(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err);
+        int (*restore)(
+                void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err);
         /* Required. After the start: 0 = the job has really taken the state up; -PD_E_BUSY = not yet, ask again. */
         int (*verify)(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err);
         /* Required. Lets a job that stands still after save() run on, with its checkpoint kept. Twice = once. */

@@ -11,29 +11,29 @@
 #include <stdio.h>
 
 /* value, name, what it asks of the caller. Append only: the numbers are part of the ABI. */
-#define PD_CODES(X)                                                                                                    \
-        X(1, NOMEM, "no memory")                                                                                       \
-        X(2, ABI, "built for another interface")                                                                       \
-        X(3, INVALID, "the request itself is wrong: do not repeat it")                                                 \
-        X(4, AUTH, "not allowed with these credentials")                                                               \
-        X(5, QUOTA, "a limit of the account; subject is the quota's id")                                               \
-        X(6, CAPACITY, "the provider has none of it now: try another offer")                                           \
-        X(7, THROTTLED, "asked too often: wait retry_after_us")                                                        \
-        X(8, TRANSIENT, "a passing fault, and nothing was done: repeat later")                                         \
-        X(9, GONE, "it is not there any more, after the provider's settling time")                                     \
-        X(10, UNKNOWN_OUTCOME, "sent, no answer: look the token up, never repeat")                                     \
-        X(11, NOT_FOUND, "no such thing")                                                                              \
-        X(12, CONFLICT, "its state does not allow that now")                                                           \
-        X(13, REFUSED, "strict: a value cannot be carried; subject is its path")                                       \
-        X(14, DEADLINE, "the call's deadline passed")                                                                  \
-        X(15, CANCELLED, "the caller withdrew it")                                                                     \
-        X(16, IO, "a file, disk or stream failed")                                                                     \
-        X(17, UNSUPPORTED, "this plugin or machine cannot do that")                                                    \
-        X(18, BUSY, "something else is at work on it: try again")                                                      \
-        X(19, PERM, "another user's, or not for this user")                                                            \
-        X(20, CRASHED, "the plugin died during the call")                                                              \
-        X(21, INTERNAL, "a fault of portald or of the plugin")                                                         \
-        X(22, CORRUPT, "stored data does not match its digest or version")                                             \
+#define PD_CODES(X)                                                                \
+        X(1, NOMEM, "no memory")                                                   \
+        X(2, ABI, "built for another interface")                                   \
+        X(3, INVALID, "the request itself is wrong: do not repeat it")             \
+        X(4, AUTH, "not allowed with these credentials")                           \
+        X(5, QUOTA, "a limit of the account; subject is the quota's id")           \
+        X(6, CAPACITY, "the provider has none of it now: try another offer")       \
+        X(7, THROTTLED, "asked too often: wait retry_after_us")                    \
+        X(8, TRANSIENT, "a passing fault, and nothing was done: repeat later")     \
+        X(9, GONE, "it is not there any more, after the provider's settling time") \
+        X(10, UNKNOWN_OUTCOME, "sent, no answer: look the token up, never repeat") \
+        X(11, NOT_FOUND, "no such thing")                                          \
+        X(12, CONFLICT, "its state does not allow that now")                       \
+        X(13, REFUSED, "strict: a value cannot be carried; subject is its path")   \
+        X(14, DEADLINE, "the call's deadline passed")                              \
+        X(15, CANCELLED, "the caller withdrew it")                                 \
+        X(16, IO, "a file, disk or stream failed")                                 \
+        X(17, UNSUPPORTED, "this plugin or machine cannot do that")                \
+        X(18, BUSY, "something else is at work on it: try again")                  \
+        X(19, PERM, "another user's, or not for this user")                        \
+        X(20, CRASHED, "the plugin died during the call")                          \
+        X(21, INTERNAL, "a fault of portald or of the plugin")                     \
+        X(22, CORRUPT, "stored data does not match its digest or version")         \
         X(23, FULL, "a queue, disk or limit of portald is full")
 
 enum pd_code {
@@ -84,8 +84,8 @@ static inline const char *pd_code_name(enum pd_code code)
         switch (code) {
         case PD_OK:
                 return "OK";
-#define PD_CODE_NAME(n_, name_, text_)                                                                                 \
-        case PD_E_##name_:                                                                                             \
+#define PD_CODE_NAME(n_, name_, text_) \
+        case PD_E_##name_:             \
                 return #name_;
                 PD_CODES(PD_CODE_NAME)
 #undef PD_CODE_NAME

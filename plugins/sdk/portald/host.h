@@ -20,8 +20,8 @@ struct pd_host {
         int (*put)(struct pd_call *call, const char *key, const char *value);
         /* Not 0 when nobody waits for the answer any more: stop soon, leave nothing half done, return -PD_E_CANCELLED. */
         int (*cancelled)(struct pd_call *call);
-        int64_t (*now_wall_us)(struct pd_call *call); /* CLOCK_REALTIME */
-        int64_t (*now_boot_us)(struct pd_call *call); /* CLOCK_BOOTTIME */
+        int64_t (*now_wall_us)(struct pd_call *call);             /* CLOCK_REALTIME */
+        int64_t (*now_boot_us)(struct pd_call *call);             /* CLOCK_BOOTTIME */
         int (*random)(struct pd_call *call, void *ret, size_t n); /* n <= 256 bytes from the kernel */
 };
 

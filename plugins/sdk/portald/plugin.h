@@ -56,10 +56,10 @@ struct pd_head { /* first member of every vtable; frozen for ever */
 };
 static_assert(offsetof(struct pd_head, size) == 16, "the head never moves");
 
-#define PD_HEAD(kind_, type_, name_)                                                                                   \
-        {                                                                                                              \
-                .magic = PD_MAGIC, .kind = (kind_), .abi_major = PD_ABI_MAJOR, .abi_minor = PD_ABI_MINOR,              \
-                .size = sizeof(type_), .name = (name_), .version = PD_SDK_VERSION                                      \
+#define PD_HEAD(kind_, type_, name_)                                                                      \
+        {                                                                                                 \
+                .magic = PD_MAGIC, .kind = (kind_), .abi_major = PD_ABI_MAJOR, .abi_minor = PD_ABI_MINOR, \
+                .size = sizeof(type_), .name = (name_), .version = PD_SDK_VERSION                         \
         }
 
 /* Vtable flags, in each vtable's `flags`. */
@@ -98,12 +98,12 @@ struct pd_call {
 
 /* Ownership in C: a local that owns carries its cleanup; giving away is spelled pd_steal(). */
 #define pd_cleanup(func_) __attribute__((cleanup(func_)))
-#define pd_steal(ptr_)                                                                                                 \
-        __extension__({                                                                                                \
-                __typeof__(ptr_) *pd_p_ = &(ptr_);                                                                     \
-                __typeof__(ptr_) pd_v_ = *pd_p_;                                                                       \
-                *pd_p_ = NULL;                                                                                         \
-                pd_v_;                                                                                                 \
+#define pd_steal(ptr_)                             \
+        __extension__({                            \
+                __typeof__(ptr_) *pd_p_ = &(ptr_); \
+                __typeof__(ptr_) pd_v_ = *pd_p_;   \
+                *pd_p_ = NULL;                     \
+                pd_v_;                             \
         })
 
 #endif

@@ -48,52 +48,52 @@ enum pd_stream_kind {
 
 struct pd_provider_caps {
         uint32_t size;
-        uint32_t flags;               /* enum pd_cap, or-ed                                            */
-        enum pd_lease_kind lease;     /* the best this connection can give                             */
-        enum pd_stream_kind stream;   /* how a runner there is reached                                 */
-        int32_t tag_max;              /* tags a machine, 0 = none                                      */
-        int32_t tag_key_max;          /* bytes                                                         */
-        int32_t tag_value_max;        /* bytes                                                         */
-        int64_t min_poll_us;          /* do not list more often                                        */
-        int64_t settle_us;            /* "not found" means gone only after this long                   */
-        int64_t stop_lag_us;          /* from an accepted stop, or a lease's end, to the end of billing*/
-        int64_t billing_step_us;      /* 1 s, 1 h ...; 0 = by the microsecond                          */
-        int64_t minimum_billing_us;   /* billed at least                                               */
+        uint32_t flags;             /* enum pd_cap, or-ed                                            */
+        enum pd_lease_kind lease;   /* the best this connection can give                             */
+        enum pd_stream_kind stream; /* how a runner there is reached                                 */
+        int32_t tag_max;            /* tags a machine, 0 = none                                      */
+        int32_t tag_key_max;        /* bytes                                                         */
+        int32_t tag_value_max;      /* bytes                                                         */
+        int64_t min_poll_us;        /* do not list more often                                        */
+        int64_t settle_us;          /* "not found" means gone only after this long                   */
+        int64_t stop_lag_us;        /* from an accepted stop, or a lease's end, to the end of billing*/
+        int64_t billing_step_us;    /* 1 s, 1 h ...; 0 = by the microsecond                          */
+        int64_t minimum_billing_us; /* billed at least                                               */
 };
 
 /* One kind of machine in one place at one price. */
 struct pd_offer {
         uint32_t size;
-        const char *zone;           /* the place's name, [a-z0-9-]{1,48}                               */
-        const char *type;           /* the kind of machine, [A-Za-z0-9._-]{1,64}                       */
+        const char *zone; /* the place's name, [a-z0-9-]{1,48}                               */
+        const char *type; /* the kind of machine, [A-Za-z0-9._-]{1,64}                       */
         enum pd_market market;
-        const char *currency;       /* ISO 4217                                                        */
-        int64_t price_nano_hour;    /* per hour; 0 is free, < 0 is refused by the host                 */
-        int64_t price_at_wall_us;   /* when this price was fetched                                     */
-        const char *price_source;   /* "config", "price list", ... for explain                         */
-        int32_t cpu_milli;          /* 1000 = one core                                                 */
+        const char *currency;     /* ISO 4217                                                        */
+        int64_t price_nano_hour;  /* per hour; 0 is free, < 0 is refused by the host                 */
+        int64_t price_at_wall_us; /* when this price was fetched                                     */
+        const char *price_source; /* "config", "price list", ... for explain                         */
+        int32_t cpu_milli;        /* 1000 = one core                                                 */
         int32_t gpus;
-        const char *gpu_model;      /* "" without                                                      */
-        uint64_t gpu_memory_bytes;  /* each                                                            */
+        const char *gpu_model;     /* "" without                                                      */
+        uint64_t gpu_memory_bytes; /* each                                                            */
         uint64_t memory_bytes;
-        uint64_t disk_bytes;        /* 0 = not said                                                    */
-        int64_t notice_us;          /* warning before a reclaim; 0 = none given                        */
-        int64_t max_lifetime_us;    /* the provider ends it after this; 0 = never                      */
-        int64_t egress_nano_gib;    /* leaving this place, per GiB                                     */
-        int32_t stock;              /* machines to be had now; -1 = not said                           */
+        uint64_t disk_bytes;     /* 0 = not said                                                    */
+        int64_t notice_us;       /* warning before a reclaim; 0 = none given                        */
+        int64_t max_lifetime_us; /* the provider ends it after this; 0 = never                      */
+        int64_t egress_nano_gib; /* leaving this place, per GiB                                     */
+        int32_t stock;           /* machines to be had now; -1 = not said                           */
 };
 
 struct pd_launch {
         uint32_t size;
         const char *zone, *type;
         enum pd_market market;
-        int64_t ceiling_nano_hour;       /* highest price to pay; spot bids with it; 0 = the listed price     */
-        int64_t stop_wall_us;            /* the first hard stop                                               */
-        uint64_t disk_bytes;             /* 0 = the type's own                                                */
-        const struct pd_kv *tags;        /* portald's own: put on the machine in the same call                */
-        const char *user_data;           /* first-boot script, NULL for own machines                          */
-        const char *image;               /* container providers: the job's image; else NULL                   */
-        const struct pd_kv *env;         /* container providers; else NULL                                    */
+        int64_t ceiling_nano_hour; /* highest price to pay; spot bids with it; 0 = the listed price     */
+        int64_t stop_wall_us;      /* the first hard stop                                               */
+        uint64_t disk_bytes;       /* 0 = the type's own                                                */
+        const struct pd_kv *tags;  /* portald's own: put on the machine in the same call                */
+        const char *user_data;     /* first-boot script, NULL for own machines                          */
+        const char *image;         /* container providers: the job's image; else NULL                   */
+        const struct pd_kv *env;   /* container providers; else NULL                                    */
 };
 
 enum pd_machine_state {
@@ -116,16 +116,16 @@ enum pd_machine_reason {
 
 struct pd_machine {
         uint32_t size;
-        const char *id;               /* the provider's, 1-256 bytes                                            */
+        const char *id; /* the provider's, 1-256 bytes                                            */
         const char *zone, *type;
         enum pd_market market;
         enum pd_machine_state state;
         enum pd_machine_reason reason;
-        const char *endpoint;         /* for caps.stream; "" while not known                                    */
-        int64_t created_wall_us;      /* 0 = not said                                                           */
-        int64_t stop_wall_us;         /* the hard stop as the provider reads it back; 0 = none it knows of      */
-        const char *op_token;         /* of the launch that made it; "" = not ours or not known                 */
-        const struct pd_kv *tags;     /* as read back; NULL = none                                              */
+        const char *endpoint;     /* for caps.stream; "" while not known                                    */
+        int64_t created_wall_us;  /* 0 = not said                                                           */
+        int64_t stop_wall_us;     /* the hard stop as the provider reads it back; 0 = none it knows of      */
+        const char *op_token;     /* of the launch that made it; "" = not ours or not known                 */
+        const struct pd_kv *tags; /* as read back; NULL = none                                              */
 };
 
 typedef int (*pd_offer_fn)(void *arg, const struct pd_offer *offer); /* not 0 = stop, and return that */
@@ -155,8 +155,8 @@ struct pd_provider {
         int (*find)(void *self, struct pd_call *call, const char *op_token, pd_machine_fn each, void *arg,
                 struct pd_error *err);
         /* Required. One machine as it is now. -PD_E_GONE when the provider says that it is not there. */
-        int (*describe)(void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg,
-                struct pd_error *err);
+        int (*describe)(
+                void *self, struct pd_call *call, const char *id, pd_machine_fn each, void *arg, struct pd_error *err);
         /* Required. Every machine that carries expect_tags, all pages, stopped ones too. */
         int (*list_owned)(void *self, struct pd_call *call, const struct pd_kv *expect_tags, pd_machine_fn each,
                 void *arg, struct pd_error *err);
@@ -180,7 +180,8 @@ struct pd_provider {
         int (*exec)(void *self, struct pd_call *call, const char *id, const char *const *argv, int stdin_fd,
                 int stdout_fd, int stderr_fd, int32_t *ret_status, struct pd_error *err);
         /* Optional, default: null = -PD_E_UNSUPPORTED. A whole file from, or to, a borrowed descriptor. */
-        int (*put)(void *self, struct pd_call *call, const char *id, int from_fd, const char *path, struct pd_error *err);
+        int (*put)(
+                void *self, struct pd_call *call, const char *id, int from_fd, const char *path, struct pd_error *err);
         int (*get)(void *self, struct pd_call *call, const char *id, const char *path, int to_fd, struct pd_error *err);
         /* Required. Every API action that this plugin may ever send, one per callback ("ec2:RunInstances"); own transports
          * enforce it. None may request quota or change an account's limits or access. */

@@ -34,12 +34,13 @@ struct pd_vault {
         int (*probe)(void *self, struct pd_call *call, uint32_t *ret_flags, struct pd_error *err);
         /* Required. Stores all of from_fd, from its start, `bytes` long (-PD_E_INVALID if it is not). Replaces an object of the
          * same name in one step. Twice with the same content = once. Durable on return. */
-        int (*put)(void *self, struct pd_call *call, const char *name, int from_fd, uint64_t bytes, struct pd_error *err);
+        int (*put)(
+                void *self, struct pd_call *call, const char *name, int from_fd, uint64_t bytes, struct pd_error *err);
         /* Required. Writes the object to to_fd. -PD_E_NOT_FOUND. */
         int (*get)(void *self, struct pd_call *call, const char *name, int to_fd, struct pd_error *err);
         /* Required. -PD_E_NOT_FOUND. One callback. */
-        int (*stat)(void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg,
-                struct pd_error *err);
+        int (*stat)(
+                void *self, struct pd_call *call, const char *name, pd_object_fn each, void *arg, struct pd_error *err);
         /* Required. All objects whose name begins with prefix, in byte order of the names. */
         int (*list)(void *self, struct pd_call *call, const char *prefix, pd_object_fn each, void *arg,
                 struct pd_error *err);
