@@ -4,6 +4,8 @@
 
 #include "base/log.h"
 
+#define CHECKS_AHEAD 4096
+#define CHECKS_PAUSE_US (20 * USEC_PER_MSEC)
 #define STRETCH_WRITE_US USEC_PER_HOUR /* a stretch of inaction that goes on is written this often */
 
 static void gather_job(const struct engine *e, const struct entry *en, struct policy_job *ret)
@@ -238,7 +240,16 @@ void check_due(struct engine *e)
         int64_t now = now_boot(e);
         struct entry *en;
 
-        while (!e->stopping && !e->broken && (en = jobs_next_due(e, now)) != NULL)
+        while (!e->stopping && !e->broken) {
+                /* a flood of due jobs waits for the disk instead of filling the store's queue */
+                if (store_queued(e->env->store) > CHECKS_AHEAD) {
+                        e->env->ops->timer_set(e->tick, now + CHECKS_PAUSE_US);
+                        return;
+                }
+                en = jobs_next_due(e, now);
+                if (!en)
+                        break;
                 check_job(e, en);
+        }
         jobs_arm(e);
 }

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 
+#define SUBMITS_AHEAD 8192
+
 /* What was asked for, checked. */
 struct submission {
         struct spec *spec;
@@ -296,6 +298,16 @@ void request_submit(struct engine *e, struct engine_ticket *t, const struct engi
         char digest[65] = "";
         int r = 0;
 
+        /* new work is refused first: what runs keeps its renewals and saves */
+        if (!dry && store_queued(e->env->store) > SUBMITS_AHEAD) {
+                (void)pd_fail(&err, PD_E_FULL,
+                        "%zu changes wait for the disk: no new job is taken before they are written; try again in a "
+                        "moment",
+                        store_queued(e->env->store));
+                err.retry_after_us = USEC_PER_SEC;
+                ticket_fail(t, &err);
+                return;
+        }
         if (rq->key && !dry) {
                 if (!digest_of(rq->args, digest))
                         r = pd_fail(&err, PD_E_NOMEM, "no memory for the request");
