@@ -14,13 +14,14 @@
 
 #define NOFILE_MAX 256
 
+/* The soft limit only: it is against leaks, and a command that a capture runs in the job's container must have the job's own limits. */
 static int limit(int what, rlim_t max, const char *name)
 {
-        struct rlimit now;
+        struct rlimit now = { max, max };
 
         if (getrlimit((__rlimit_resource_t)what, &now) == 0 && now.rlim_max < max)
                 max = now.rlim_max;
-        if (setrlimit((__rlimit_resource_t)what, &(struct rlimit){ max, max }) == 0)
+        if (setrlimit((__rlimit_resource_t)what, &(struct rlimit){ max, now.rlim_max }) == 0)
                 return 0;
         log_error("cannot limit %s: %s", name, strerror(errno));
         return -1;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,10 +73,30 @@ static int write_process(const struct pd_container *c, const char *const *argv, 
         return r;
 }
 
+/* The host keeps this process small by soft limits; the job's command is not to inherit them. Raised around the spawn. */
+static const __rlimit_resource_t lifted[] = { RLIMIT_AS, RLIMIT_NOFILE };
+#define LIFTED (sizeof lifted / sizeof *lifted)
+
+static void lift_limits(struct rlimit kept[LIFTED])
+{
+        for (size_t i = 0; i < LIFTED; i++)
+                if (getrlimit(lifted[i], &kept[i]) < 0 ||
+                        setrlimit(lifted[i], &(struct rlimit){ kept[i].rlim_max, kept[i].rlim_max }) < 0)
+                        kept[i].rlim_cur = RLIM_INFINITY; /* as it was: nothing to put back */
+}
+
+static void put_limits_back(const struct rlimit kept[LIFTED])
+{
+        for (size_t i = 0; i < LIFTED; i++)
+                if (kept[i].rlim_cur != RLIM_INFINITY)
+                        (void)setrlimit(lifted[i], &kept[i]);
+}
+
 static int spawn(struct child *k, const char *const *argv, struct pd_error *err)
 {
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attr;
+        struct rlimit kept[LIFTED];
         int out[2], e;
 
         if (pipe2(out, O_CLOEXEC) < 0)
@@ -86,7 +107,9 @@ static int spawn(struct child *k, const char *const *argv, struct pd_error *err)
         (void)posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
         (void)posix_spawn_file_actions_adddup2(&files, out[1], 1);
         (void)posix_spawn_file_actions_adddup2(&files, out[1], 2);
+        lift_limits(kept);
         e = posix_spawn(&k->pid, argv[0], &files, &attr, (char *const *)(uintptr_t)argv, environ);
+        put_limits_back(kept);
         (void)posix_spawn_file_actions_destroy(&files);
         (void)posix_spawnattr_destroy(&attr);
         (void)close(out[1]);
