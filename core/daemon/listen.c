@@ -39,6 +39,14 @@ static int own(const char *path, const char *group, struct pd_error *err)
         return 0;
 }
 
+static int steal_fd(int *fd)
+{
+        int stolen = *fd;
+
+        *fd = -1;
+        return stolen;
+}
+
 int listen_api(const char *path, const char *group, struct pd_error *err)
 {
         struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -65,7 +73,5 @@ int listen_api(const char *path, const char *group, struct pd_error *err)
                 return r;
         if (listen(fd, SOMAXCONN) < 0)
                 return pd_fail(err, PD_E_IO, "%s: %s", path, strerror(errno));
-        r = fd;
-        fd = -1;
-        return r;
+        return steal_fd(&fd);
 }

@@ -383,7 +383,7 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why)
         if (after.state == JOB_RESTORING) {
                 after.state = JOB_SUSPENDED;
                 after.cause = CAUSE_START;
-                if (!after.expire_wall_us)
+                if (!after.expire_wall_us && en->live)
                         after.expire_wall_us = t->now_wall_us + en->live->settings.keep_us;
         } else {
                 after.state = JOB_ENDED;

@@ -329,7 +329,7 @@ static void verb_logs(struct engine *e, struct engine_ticket *t, const struct en
                 return;
         }
         body = json_pack("{s:s,s:s,s:I,s:I,s:I}", "op", "logs", "job", id_format(ID_JOB, j.id, id), "offset",
-                (json_int_t)js_int(rq->args, "offset", 0), "max", (json_int_t)js_int(rq->args, "max", 256 * 1024),
+                (json_int_t)js_int(rq->args, "offset", 0), "max", (json_int_t)js_int(rq->args, "max", INT64_C(262144)),
                 "wait_us", (json_int_t)(wait < WAIT_MAX_US ? wait : WAIT_MAX_US));
         for (const char *const *k = (const char *const[]){ "tail", "since_wall_us", NULL }; *k; k++)
                 if (json_object_get(rq->args, *k))

@@ -74,7 +74,7 @@ static int submission_read(
         r = spec_check(raw, &s->spec, &s->faults, err);
         if (r < 0)
                 return r;
-        if (!s->spec->image)
+        if (!s->spec || !s->spec->image)
                 return pd_fail(err, PD_E_INVALID,
                         "the job has no image: give --image oci:DIR, docker://NAME or dir:PATH, or image: in "
                         "portal.yaml");
