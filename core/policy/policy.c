@@ -27,6 +27,12 @@ int policy_check(const struct policy_job *j, const struct policy_machine *m, con
                 if (first < 0 && policy_table[i].changes_place && all[i].act != POLICY_KEEP)
                         first = i;
         }
+        if (first >= 0 && all[first].act == POLICY_MOVE) {
+                struct policy_size size = policy_size(j, x, s);
+
+                all[first].cpu_milli = size.cpu_milli;
+                all[first].memory_bytes = size.memory_bytes;
+        }
         return first;
 }
 
@@ -38,6 +44,9 @@ const char *policy_act_name(enum policy_act act)
                 [POLICY_STOP_SAVE] = "stop",
                 [POLICY_END] = "end",
                 [POLICY_RENEW] = "renew",
+                [POLICY_MOVE] = "move",
+                [POLICY_STOP] = "stop without a save",
+                [POLICY_TERM] = "signal",
         };
 
         return (size_t)act < ARRAY_LEN(names) ? names[act] : "?";
@@ -87,6 +96,21 @@ struct policy_decision policy_acts(
         return d;
 }
 
+struct policy_decision policy_move(
+        const char *policy, const struct policy_job *j, size_t offer, int64_t now_wall_us, const char *fmt, ...)
+{
+        struct policy_decision d = { .act = POLICY_MOVE, .cause = CAUSE_MOVE, .policy = policy };
+        va_list ap;
+
+        d.review_wall_us = now_wall_us;
+        d.offer = offer;
+        d.offer_key = j->offers[offer].key;
+        va_start(ap, fmt);
+        say(d.why, sizeof d.why, fmt, ap);
+        va_end(ap);
+        return d;
+}
+
 void policy_would(struct policy_decision *d, const char *fmt, ...)
 {
         va_list ap;
@@ -113,4 +137,39 @@ static int rank(enum job_cause cause)
 bool policy_outranks(const struct policy_job *j, enum job_cause cause)
 {
         return !j->saving || rank(cause) > rank(j->saving_cause);
+}
+
+bool policy_held(const char *policy, const struct policy_job *j, enum job_cause cause, int64_t now_wall_us,
+        const char *what, struct policy_decision *ret)
+{
+        if (!policy_outranks(j, cause)) {
+                *ret = policy_keep(policy, INT64_MAX, "%s, and its state is being saved already", what);
+                return true;
+        }
+        if (!policy_must_wait(j, cause, now_wall_us))
+                return false;
+        *ret = policy_keep(policy, j->retry_wall_us, "%s, but the save was refused; it is tried again", what);
+        policy_would_at(ret, j->retry_wall_us);
+        ret->warn = true;
+        return true;
+}
+
+static bool speaks_last(const struct policy_job *j, enum job_cause cause)
+{
+        return j->can_end && j->refused_cause == cause;
+}
+
+bool policy_last_word(const struct policy_job *j, const struct settings *s, enum job_cause cause,
+        int64_t deadline_wall_us, int64_t now_wall_us)
+{
+        return speaks_last(j, cause) && policy_later(now_wall_us, s->stop_grace_us) >= deadline_wall_us;
+}
+
+void policy_review_last_word(struct policy_decision *d, const struct policy_job *j, const struct settings *s,
+        enum job_cause cause, int64_t deadline_wall_us)
+{
+        int64_t at = deadline_wall_us - s->stop_grace_us;
+
+        if (speaks_last(j, cause) && at < d->review_wall_us)
+                d->review_wall_us = at;
 }

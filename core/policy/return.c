@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* return: off spot, looks for a spot offer to move back to (P-12). */
+/* return: off spot, looks for a spot offer to move back to (P-12), on the terms of P-13. */
 #include "policy/words.h"
 
 struct policy_decision policy_return(POLICY_ARGS)
 {
-        (void)x, (void)now_wall_us;
         if (!s->ret)
                 return policy_keep("return", INT64_MAX, "return is off");
         if (j->pinned)
                 return policy_keep("return", INT64_MAX, "it is pinned to one offer by --on");
         if (m && m->spot)
                 return policy_keep("return", INT64_MAX, "it is on spot already");
-        return policy_keep("return", INT64_MAX, "no spot offer is given to compare with");
+        if (j->no_spot)
+                return policy_keep("return", INT64_MAX, "it is never moved to spot: --no-spot");
+        if (j->offers_n == 0)
+                return policy_keep("return", INT64_MAX, "no spot offer is given to compare with");
+        return policy_look("return", true, j, m, x, s, now_wall_us);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Within the room: how the ten files say what they decide. The `why` of a KEEP holds no figure that changes from check to check, so that
- * explain can tell inaction as one stretch; such figures go into would_act. */
+/* Within the room: how the ten files say what they decide. The `why` of a KEEP holds figures that change from check to check, if any, only
+ * behind its first digit, so that explain can tell inaction as one stretch by what stands before. */
 #ifndef POLICY_WORDS_H
 #define POLICY_WORDS_H
 
@@ -31,10 +31,44 @@ static inline bool policy_must_wait(const struct policy_job *j, enum job_cause c
 {
         return j->refused_cause == cause && j->retry_wall_us > now_wall_us;
 }
+/* A save that is due is not begun: one is at work already, or it was refused and waits for its next try, of which the owner is told (P-25).
+ * what: "its machine will be taken away". false = nothing holds it. */
+bool policy_held(const char *policy, const struct policy_job *j, enum job_cause cause, int64_t now_wall_us,
+        const char *what, struct policy_decision *ret);
+/* P-25: the save was refused, and the deadline is no further than the grace between SIGTERM and SIGKILL. */
+bool policy_last_word(const struct policy_job *j, const struct settings *s, enum job_cause cause,
+        int64_t deadline_wall_us, int64_t now_wall_us);
+/* ... else: when that will be, if that is before the review. */
+void policy_review_last_word(struct policy_decision *d, const struct policy_job *j, const struct settings *s,
+        enum job_cause cause, int64_t deadline_wall_us);
+
+/* P-07, P-15: what may still be spent, by the cap and by the budget. */
+struct policy_limit {
+        bool given;           /* set, and what was spent is known in its currency                           */
+        enum job_cause cause; /* CAUSE_CAP, CAUSE_BUDGET                                                     */
+        char name[80];        /* "the cap of connection lab"                                                 */
+        const char *currency; /* borrowed from job or settings                                               */
+        int64_t left_nano;
+        int64_t rate_nano;    /* of its machine; -1 = not known in that currency                             */
+        int64_t little_nano;  /* what the time to the next check and the save cost; 0 where the rate is not known */
+        int64_t ends_wall_us; /* when it is spent at that rate; INT64_MAX = never, or not known              */
+};
+enum { POLICY_CAP, POLICY_BUDGET, POLICY_LIMITS };
+void policy_limits(const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x,
+        const struct settings *s, int64_t now_wall_us, struct policy_limit ret[POLICY_LIMITS]);
+/* For how long so much lasts at a rate an hour, rounded down; a rate of 0 or below lasts for ever. */
+int64_t policy_lasts_us(int64_t left_nano, int64_t rate_nano);
+
+/* P-12, P-13: one look. NULL from policy_barred() = the offer may be chosen by an automatic move. */
+const char *policy_barred(const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x,
+        const struct policy_offer *o, int64_t now_wall_us);
 
 #define POLICY_ARGS                                                                                  \
         const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x, \
                 const struct settings *s, int64_t now_wall_us
+struct policy_decision policy_look(const char *policy, bool spot_only, POLICY_ARGS);
+struct policy_decision policy_move(const char *policy, const struct policy_job *j, size_t offer, int64_t now_wall_us,
+        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 struct policy_decision policy_ttl(POLICY_ARGS);
 struct policy_decision policy_spot(POLICY_ARGS);
 struct policy_decision policy_budget(POLICY_ARGS);

@@ -100,7 +100,7 @@ static void test_names(void)
 {
         (void)tap_str(policy_act_name(POLICY_KEEP), "keep", "an act has a name");
         (void)tap_str(policy_act_name(POLICY_STOP_SAVE), "stop", "... stop");
-        (void)tap_str(policy_act_name((enum policy_act)(POLICY_RENEW + 1)), "?", "... and what is none has not");
+        (void)tap_str(policy_act_name((enum policy_act)(POLICY_TERM + 1)), "?", "... and what is none has not");
 }
 
 int main(void)
