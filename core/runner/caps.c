@@ -211,8 +211,9 @@ static json_t *caps(struct runner *r)
 
 json_t *caps_hello(struct runner *r)
 {
-        return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:I}", "version", FRAME_VERSION, "runner_version",
-                PORTALD_VERSION, "boot_id", r->boot_id, "machine_id", r->machine_id, "now_wall_us",
+        return json_pack("{s:i, s:s, s:s, s:s, s:I, s:I, s:o, s:I, s:I, s:I}", "version", FRAME_VERSION,
+                "runner_version", PORTALD_VERSION, "boot_id", r->boot_id, "machine_id", r->machine_id, "now_wall_us",
                 (json_int_t)now_wall_us(), "now_boot_us", (json_int_t)now_boot_us(), "caps", caps(r), "stop_wall_us",
-                (json_int_t)r->stop_wall_us, "stop_boot_us", (json_int_t)r->stop_boot_us);
+                (json_int_t)r->stop_wall_us, "stop_boot_us", (json_int_t)r->stop_boot_us, "notice_wall_us",
+                (json_int_t)r->notice_wall_us);
 }

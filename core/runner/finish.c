@@ -318,6 +318,8 @@ int finish_release(struct job *j, bool drop_checkpoint_dir, struct pd_error *err
                         return r;
         }
         if (!j->released) {
+                if (chown(j->dir, 0, 0) < 0) /* its ids are free for others from here on */
+                        return pd_fail(err, PD_E_IO, "cannot take %s back: %m", j->dir);
                 j->released = true;
                 job_changed(j);
         }

@@ -9,25 +9,16 @@
 #include "runner/bundle.h"
 #include "runner/runner.h"
 
-static const char *const phase_names[PHASE_N] = {
-#define PHASE_NAME(name_, text_) [PHASE_##name_] = text_,
-        PHASES(PHASE_NAME)
-#undef PHASE_NAME
-};
-
-const char *phase_text(enum phase p)
-{
-        return phase_names[p];
-}
-
 /* state.json, member by member. */
-#define NUMBERS(X)                                                                                           \
-        X(pid)                                                                                               \
-        X(pid_start)                                                                                         \
-        X(monitor_pid)                                                                                       \
-        X(monitor_start)                                                                                     \
-        X(started_wall_us) X(started_boot_us) X(frozen_boot_us) X(still_us) X(ran_us) X(slot) X(ttl_from_us) \
-                X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq)
+#define NUMBERS(X)                                                                                         \
+        X(pid)                                                                                             \
+        X(pid_start)                                                                                       \
+        X(monitor_pid)                                                                                     \
+        X(monitor_start)                                                                                   \
+        X(started_wall_us)                                                                                 \
+        X(started_boot_us)                                                                                 \
+        X(frozen_boot_us) X(still_us) X(ran_us) X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) \
+                X(kill_boot_us) X(progress_seq)
 #define TEXTS(X) X(image_digest) X(cause) X(boot_id) X(notice_source)
 #define OBJECTS(X) X(save) X(exit) X(error)
 #define STATE_VERSION 1
@@ -50,17 +41,14 @@ static json_t *to_json(const struct job *j)
 static int from_json(struct job *j, const json_t *o, struct pd_error *err)
 {
         const char *phase = js_str(o, "phase", "");
-        bool known = false;
 
         if (js_int(o, "version", 0) != STATE_VERSION)
                 return pd_fail(err, PD_E_CORRUPT, "%s/state.json has version %lld, this runner reads %d", j->dir,
                         (long long)js_int(o, "version", 0), STATE_VERSION);
-        for (int p = 0; p < PHASE_N; p++)
-                if (streq(phase, phase_names[p]))
-                        j->phase = (enum phase)p, known = true;
-        if (!known)
+        if (!phase_parse(phase, &j->phase))
                 return pd_fail(err, PD_E_CORRUPT, "%s/state.json has an unknown phase \"%s\"", j->dir, phase);
-        j->generation = (uint64_t)js_int(o, "generation", 0);
+        j->generation = j->generation_kept = (uint64_t)js_int(o, "generation", 0);
+        j->phase_kept = j->phase;
         j->seq = (uint64_t)js_int(o, "seq", 0);
         j->released = js_bool(o, "released", false);
 #define GET_NUMBER(name_) j->name_ = js_int(o, #name_, 0);
@@ -200,10 +188,21 @@ int job_store(struct job *j, struct pd_error *err)
 {
         pd_cleanup(freep) char *path = job_file(j, "state.json");
         js_owned *o = NULL;
+        int r;
 
+        if (j->generation_kept ? !phase_may_go(j->phase_kept, j->phase, j->generation != j->generation_kept)
+                               : !phase_may_begin(j->phase))
+                return pd_fail(err, PD_E_INTERNAL, "from %s (generation %llu) to %s (generation %llu) is no way",
+                        phase_text(j->phase_kept), (unsigned long long)j->generation_kept, phase_text(j->phase),
+                        (unsigned long long)j->generation);
         j->seq++;
         o = to_json(j);
-        return path && o ? disk_write_json(path, o, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        r = path && o ? disk_write_json(path, o, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+        if (r == 0) {
+                j->generation_kept = j->generation;
+                j->phase_kept = j->phase;
+        }
+        return r;
 }
 
 int job_store_order(struct job *j, struct pd_error *err)

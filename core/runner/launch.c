@@ -59,8 +59,13 @@ int start_own_dir(struct job *j, char *path_owned, mode_t mode, uint32_t uid, ui
 static int step_dirs(struct chain *c, struct pd_error *err)
 {
         struct job *j = c->job;
+        pd_cleanup(freep) char *checkpoint = job_file(j, "checkpoint");
         uint32_t base = job_id_base(j);
-        int r = start_own_dir(j, job_gen(j, ""), 0710, 0, base, err);
+        int r = checkpoint ? disk_rmtree(checkpoint, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+
+        /* what an earlier generation left there belongs to ids that may be another job's by now */
+        if (r == 0)
+                r = start_own_dir(j, job_gen(j, ""), 0710, 0, base, err);
 
         if (r == 0)
                 r = start_own_dir(j, job_gen(j, "bundle"), 0710, 0, base, err);

@@ -179,6 +179,15 @@ int orders_replace(struct job *j, const json_t *orders, struct pd_error *err)
         return 0;
 }
 
+static int store_machine(struct runner *r, struct pd_error *err)
+{
+        pd_cleanup(freep) char *path = path_fmt("%s/lease.json", r->cfg.state_dir);
+        js_owned *o = json_pack("{s:I, s:I, s:I, s:s}", "stop_wall_us", (json_int_t)r->stop_wall_us, "stop_boot_us",
+                (json_int_t)r->stop_boot_us, "notice_wall_us", (json_int_t)r->notice_wall_us, "boot_id", r->boot_id);
+
+        return path && o ? disk_write_json(path, o, err) : pd_fail(err, PD_E_NOMEM, "no memory");
+}
+
 /* Written for every job before anything is answered or done, then all are saved at once. */
 int orders_notice(
         struct runner *r, int64_t in_us, const char *source, int64_t *ret_deadline_wall_us, struct pd_error *err)
@@ -204,17 +213,11 @@ int orders_notice(
         }
         for (size_t i = 0; i < r->jobs.n; i++)
                 orders_check(r->jobs.at[i]);
+        r->notice_wall_us = wall; /* after the saves have begun: it is for portald to read, and they do not wait for a disk */
+        if (store_machine(r, &why) < 0)
+                log_warning("the machine's notice is not on disk: %s", why.text);
         *ret_deadline_wall_us = wall;
         return 0;
-}
-
-static int store_lease(struct runner *r, struct pd_error *err)
-{
-        pd_cleanup(freep) char *path = path_fmt("%s/lease.json", r->cfg.state_dir);
-        js_owned *o = json_pack("{s:I, s:I, s:s}", "stop_wall_us", (json_int_t)r->stop_wall_us, "stop_boot_us",
-                (json_int_t)r->stop_boot_us, "boot_id", r->boot_id);
-
-        return path && o ? disk_write_json(path, o, err) : pd_fail(err, PD_E_NOMEM, "no memory");
 }
 
 /* The machine's lease is every job's: it replaces the one that each was started with. */
@@ -228,7 +231,7 @@ int orders_lease(struct runner *r, int64_t wall_us, int64_t boot_us, struct pd_e
         r->stop_boot_us = boot_us;
         if (!orders)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if ((e = store_lease(r, err)) < 0)
+        if ((e = store_machine(r, err)) < 0)
                 return e;
         for (size_t i = 0; i < r->jobs.n; i++)
                 if (job_live(r->jobs.at[i]) && (e = orders_replace(r->jobs.at[i], orders, err)) < 0)
@@ -247,7 +250,8 @@ int orders_load(struct runner *r, struct pd_error *err)
         if (e < 0)
                 return e;
         r->stop_wall_us = js_int(o, "stop_wall_us", 0);
-        /* boot time begins anew with each boot */
+        /* boot time begins anew with each boot, and a notice is of the boot that it ends */
         r->stop_boot_us = streq(js_str(o, "boot_id", ""), r->boot_id) ? js_int(o, "stop_boot_us", 0) : 0;
+        r->notice_wall_us = streq(js_str(o, "boot_id", ""), r->boot_id) ? js_int(o, "notice_wall_us", 0) : 0;
         return 0;
 }

@@ -22,10 +22,12 @@
 #include "host/host.h"
 #include "runner/cgroup.h"
 #include "runner/io.h"
+#include "runner/life.h"
 #include "runner/logindex.h"
 #include "runner/proc.h"
 
-#define RUNNER_JOBS_MAX 1024
+#define RUNNER_JOBS_MAX 20000 /* known: with those that have ended and are not forgotten */
+#define RUNNER_LIVE_MAX 1024
 #define RUNNER_CLIENTS_MAX 32
 #define GRACE_US (20 * USEC_PER_SEC)
 #define SHORT_US (60 * USEC_PER_SEC) /* a runtime call, a supervisor's start */
@@ -43,17 +45,6 @@ struct runner_config {
         bool private_cgroup_mount;
         int64_t measure_us;
 };
-
-#define PHASES(X)                 \
-        X(PREPARING, "preparing") \
-        X(RUNNING, "running") X(SAVING, "saving") X(HELD, "held") X(EXITED, "exited") X(FAILED, "failed")
-enum phase {
-#define PHASE_ENUM(name_, text_) PHASE_##name_,
-        PHASES(PHASE_ENUM)
-#undef PHASE_ENUM
-                PHASE_N
-};
-const char *phase_text(enum phase p);
 
 struct runner;
 struct chain;
@@ -75,7 +66,7 @@ struct job {
         int64_t frozen_boot_us;                   /* stands still since; 0 = it does not        */
         int64_t still_us;                         /* stood still before, all together           */
         int64_t ran_us;                           /* final, once it ended                       */
-        int64_t slot;                             /* its id range                               */
+        int64_t slot;                             /* its id range, until it is released         */
         int64_t ttl_from_us;                      /* ran_us when ttl_left_us was told           */
         int64_t notice_wall_us, notice_boot_us;   /* its machine's notice; 0 = none             */
         int64_t kill_boot_us;                     /* SIGTERM was sent; the rest at this time    */
@@ -91,7 +82,9 @@ struct job {
         struct proc *signal_proc;
         sd_event_source *monitor, *timer, *progress_watch, *log_watch;
         struct logindex log;
-        int64_t memory_peak;   /* of our own samples, where the kernel keeps none              */
+        int64_t memory_peak;      /* of our own samples, where the kernel keeps none              */
+        uint64_t generation_kept; /* generation and phase as they are on disk; 0 = nothing is   */
+        enum phase phase_kept;
         int64_t progress_kept; /* progress_seq as it is on disk                                */
         char progress[256];
         uint32_t orders_done; /* BIT(enum standing): acted on in this life of the runner      */
@@ -133,6 +126,7 @@ struct runner {
         int listen_fd;
         bool own_socket;                    /* made by us: removed at the end */
         int64_t stop_wall_us, stop_boot_us; /* the machine's lease; 0 = none */
+        int64_t notice_wall_us;             /* its notice, which a boot ends; 0 = none */
         bool broken;                        /* its records cannot be written: it ends       */
         bool vacating;                      /* the machine shuts down: no new starts */
         sd_event_source *listener, *ticker, *log_timer, *stop_signal[2];

@@ -143,17 +143,17 @@ static int free_slot(const struct runner *r, int64_t *ret, struct pd_error *err)
                 bool taken = false;
 
                 for (size_t i = 0; i < r->jobs.n && !taken; i++)
-                        taken = r->jobs.at[i]->slot == slot && r->jobs.at[i]->order;
+                        taken = r->jobs.at[i]->slot == slot && r->jobs.at[i]->order && !r->jobs.at[i]->released;
                 if (!taken) {
                         *ret = slot;
                         return 0;
                 }
         }
-        return pd_fail(err, PD_E_FULL, "all %u id ranges are in use: forget old jobs, or raise runner.uid_ranges",
+        return pd_fail(err, PD_E_FULL, "all %u id ranges are in use: end or release jobs, or raise runner.uid_ranges",
                 r->cfg.uid_ranges);
 }
 
-/* A new generation takes over the record; only its id range, log and progress count stay. */
+/* A new generation takes over the record; only its log and progress count stay. */
 static void renew(struct job *j, uint64_t generation, json_t *order)
 {
         j->capture = host_free(j->capture);
@@ -176,20 +176,28 @@ static void renew(struct job *j, uint64_t generation, json_t *order)
         (void)str_format(j->boot_id, sizeof j->boot_id, "%s", j->r->boot_id);
 }
 
-static int take_place(struct runner *r, const json_t *order, struct job **ret, struct pd_error *err)
+static int count_live(const struct runner *r)
+{
+        int n = 0;
+
+        for (size_t i = 0; i < r->jobs.n; i++)
+                n += job_live(r->jobs.at[i]);
+        return n;
+}
+
+/* A record where there is none, and an id range in any case. */
+static int take_place(struct runner *r, const json_t *order, struct job **job, struct pd_error *err)
 {
         const char *id = js_str(order, "job", "");
-        struct job *j = NULL;
         int64_t slot = 0;
         int e;
 
-        if (r->jobs.n >= RUNNER_JOBS_MAX)
-                return pd_fail(err, PD_E_FULL, "this machine holds %zu jobs already: the limit is %d", r->jobs.n,
-                        RUNNER_JOBS_MAX);
-        if ((e = free_slot(r, &slot, err)) < 0 || (e = job_new(r, id, &j, err)) < 0)
+        if (count_live(r) >= RUNNER_LIVE_MAX || (!*job && r->jobs.n >= RUNNER_JOBS_MAX))
+                return pd_fail(err, PD_E_FULL, "this machine runs %d jobs and knows %zu: the limits are %d and %d",
+                        count_live(r), r->jobs.n, RUNNER_LIVE_MAX, RUNNER_JOBS_MAX);
+        if ((e = free_slot(r, &slot, err)) < 0 || (!*job && (e = job_new(r, id, job, err)) < 0))
                 return e;
-        j->slot = slot;
-        *ret = j;
+        (*job)->slot = slot;
         return 0;
 }
 
@@ -215,7 +223,7 @@ int start_job(struct runner *r, const json_t *order, uint64_t generation, struct
                 return e;
         if (!copy)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the order");
-        e = fresh ? take_place(r, order, &j, err) : 0;
+        e = take_place(r, order, &j, err);
         if (e < 0 || !j)
                 return e;
         renew(j, generation, pd_steal(copy));

@@ -132,7 +132,7 @@ class Client:
 class Runner:
     """portal-runner as a child, with a directory of its own that no other user may write (plugins are refused elsewhere)."""
 
-    def __init__(self, build, base, roots, extra=()):
+    def __init__(self, build, base, roots, extra=(), settings=""):
         self.build, self.base, self.extra = build, base, list(extra)
         self.socket = os.path.join(base, "runner.sock")
         self.state = os.path.join(base, "state")
@@ -147,7 +147,7 @@ class Runner:
         shutil.copy(os.path.join(build, "core/host/portald-plugin-host"), self.host)
         self.config = os.path.join(base, "portald.conf")
         with open(self.config, "w") as f:
-            f.write("runner: { image_roots = [ %s ]; };\n" % ", ".join('"%s"' % r for r in roots))
+            f.write("runner: { image_roots = [ %s ]; %s };\n" % (", ".join('"%s"' % r for r in roots), settings))
         os.chmod(self.config, 0o644)
 
     def start(self, **env):
