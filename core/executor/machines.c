@@ -478,6 +478,22 @@ static void on_list(
         place_soon(m->engine);
 }
 
+/* A runner says what notice its machine has; after a boot it has none, whatever was recorded before. */
+static void take_notice(struct mach *m, int64_t deadline_wall_us)
+{
+        struct turn *t = m->rec.notice_wall_us != deadline_wall_us ? turn_new(m->engine) : NULL;
+
+        if (!t)
+                return;
+        m->rec.notice_wall_us = deadline_wall_us;
+        txn_machine(t->txn, &m->rec);
+        turn_end(t);
+        for (size_t i = 0; i < m->engine->slots_n; i++)
+                if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
+                        jobs_due(m->engine, m->engine->slots[i], now_boot(m->engine));
+        jobs_arm(m->engine);
+}
+
 static void on_hello(
         void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
@@ -498,6 +514,7 @@ static void on_hello(
         json_decref(m->caps);
         m->caps = json_deep_copy(json_object_get(answer, "caps"));
         copy_text(m->boot_id, sizeof m->boot_id, answer, "boot_id");
+        take_notice(m, js_int(answer, "notice_wall_us", m->rec.notice_wall_us));
         if (e->env->ops->stream_request(m->stream, 0, ask, REQUEST_TIMEOUT_US, on_list, m, &why) < 0)
                 mach_why(m, why.text);
 }
@@ -523,21 +540,6 @@ static void on_down(void *arg, const struct pd_error *why)
         mach_why(m, why ? why->text : "stream lost");
 }
 
-static void note_notice(struct mach *m, int64_t deadline_wall_us)
-{
-        struct turn *t = turn_new(m->engine);
-
-        if (!t)
-                return;
-        m->rec.notice_wall_us = deadline_wall_us;
-        txn_machine(t->txn, &m->rec);
-        turn_end(t);
-        for (size_t i = 0; i < m->engine->slots_n; i++)
-                if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
-                        jobs_due(m->engine, m->engine->slots[i], now_boot(m->engine));
-        jobs_arm(m->engine);
-}
-
 static void on_event(void *arg, const json_t *event)
 {
         struct mach *m = arg;
@@ -550,7 +552,7 @@ static void on_event(void *arg, const json_t *event)
         else if (streq(what, "measures"))
                 observe_measures(m->engine, m, event);
         else if (streq(what, "notice"))
-                note_notice(m, js_int(event, "deadline_wall_us", 0));
+                take_notice(m, js_int(event, "deadline_wall_us", 0));
 }
 
 static void machine_open_stream(struct mach *m)
