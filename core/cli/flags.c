@@ -34,7 +34,15 @@ static bool find(const struct cli_command *cmd, const char *name, size_t n, char
                 ret->field = spec_field_by_flag(text);
         if (cmd->takes_spec && !ret->field)
                 ret->setting = setting_by_flag(text);
+        if (ret->setting)
+                ret->value = str_or(setting_flag_value(ret->setting, text), "");
         return ret->field || ret->setting;
+}
+
+/* Flags that say everything by being there; a switch of the settings among them ("--no-idle"), its value set already. */
+static bool is_switch(const struct cli_given *g)
+{
+        return g->flag ? !g->flag->metavar : g->setting && g->setting->type == SPEC_BOOL;
 }
 
 static const char *metavar_of(const struct cli_given *g)
@@ -50,9 +58,9 @@ static const char *help_of(const struct cli_given *g)
 static int unknown(const struct cli_command *cmd, const char *name, size_t n, struct pd_error *err)
 {
         const char *names[128] = { NULL };
-        char text[64];
+        char text[64], negated[16][SETTING_FLAG_MAX];
         const char *near;
-        size_t k = 0;
+        size_t k = 0, m = 0;
 
         (void)str_format(text, sizeof text, "%.*s", (int)(n < 60 ? n : 60), name);
         for (size_t i = 0; i < CLI_FLAGS_MAX && cmd->flags[i].name; i++)
@@ -62,9 +70,13 @@ static int unknown(const struct cli_command *cmd, const char *name, size_t n, st
         for (size_t i = 0; cmd->takes_spec && i < spec_fields_n && k < 60; i++)
                 if (spec_fields[i].flag)
                         names[k++] = spec_fields[i].flag;
-        for (size_t i = 0; cmd->takes_spec && i < setting_rows_n && k < 127; i++)
-                if (setting_rows[i].flag)
-                        names[k++] = setting_rows[i].flag;
+        for (size_t i = 0; cmd->takes_spec && i < setting_rows_n && k < 126; i++) {
+                if (!setting_rows[i].flag)
+                        continue;
+                names[k++] = setting_rows[i].flag;
+                if (setting_rows[i].type == SPEC_BOOL && m < ARRAY_LEN(negated))
+                        names[k++] = setting_no_flag(&setting_rows[i], negated[m++]);
+        }
         near = str_nearest(text, names);
         if (near)
                 return pd_fail(err, PD_E_INVALID, "unknown flag %s: did you mean %s?", text, near);
@@ -98,10 +110,11 @@ static int take_long(struct cli_line *line, int argc, char **argv, int *i, struc
 
         if (!find(line->command, word, n, 0, &g))
                 return unknown(line->command, word, n, err);
-        if (g.flag && !g.flag->metavar) {
+        if (is_switch(&g)) {
                 if (equals)
-                        return pd_fail(err, PD_E_INVALID, "%s takes no value, and \"%.60s\" was given: write %s alone",
-                                g.flag->name, equals + 1, g.flag->name);
+                        return pd_fail(err, PD_E_INVALID,
+                                "%.*s takes no value, and \"%.60s\" was given: write %.*s alone", (int)n, word,
+                                equals + 1, (int)n, word);
                 return keep(line, &g, err);
         }
         if (equals)
@@ -126,7 +139,7 @@ static int take_letters(struct cli_line *line, int argc, char **argv, int *i, st
                 if (!find(line->command, NULL, 0, *at, &g))
                         return word[2] ? unknown(line->command, word, strlen(word), err)
                                        : unknown(line->command, name, 2, err);
-                if (g.flag && !g.flag->metavar) {
+                if (is_switch(&g)) {
                         r = keep(line, &g, err);
                         if (r < 0)
                                 return r;

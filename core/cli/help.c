@@ -9,6 +9,25 @@ struct shown_flag {
 };
 typedef void (*flag_fn)(void *arg, const struct shown_flag *f);
 
+/* A switch has two flags, each with what it says. */
+static void setting_flags(const struct setting_row *s, flag_fn fn, void *arg)
+{
+        static const char *const metavars[SPEC_TYPE_N] = {
+                [SPEC_DURATION] = "DURATION", [SPEC_MONEY] = "MONEY", [SPEC_PERCENT] = "PERCENT"
+        };
+        char no[SETTING_FLAG_MAX], help[300];
+
+        if (s->type != SPEC_BOOL) {
+                fn(arg, &(struct shown_flag){
+                                s->flag, str_or(metavars[s->type], "VALUE"), s->help, s->fallback, s->choices, 0 });
+                return;
+        }
+        for (int i = 0; i < 2; i++) {
+                (void)str_format(help, sizeof help, "%s = %s: %s", s->key, i ? "off" : "on", s->help);
+                fn(arg, &(struct shown_flag){ i ? setting_no_flag(s, no) : s->flag, NULL, help, NULL, NULL, 0 });
+        }
+}
+
 static void each_flag(const struct cli_command *cmd, flag_fn fn, void *arg)
 {
         for (size_t i = 0; i < CLI_FLAGS_MAX && cmd->flags[i].name; i++) {
@@ -23,12 +42,9 @@ static void each_flag(const struct cli_command *cmd, flag_fn fn, void *arg)
                         fn(arg, &(struct shown_flag){
                                         f->flag, f->metavar, f->help, f->fallback, f->choices, f->letter });
         }
-        for (size_t i = 0; cmd->takes_spec && i < setting_rows_n; i++) {
-                const struct setting_row *s = &setting_rows[i];
-
-                if (s->flag)
-                        fn(arg, &(struct shown_flag){ s->flag, "VALUE", s->help, s->fallback, s->choices, 0 });
-        }
+        for (size_t i = 0; cmd->takes_spec && i < setting_rows_n; i++)
+                if (setting_rows[i].flag)
+                        setting_flags(&setting_rows[i], fn, arg);
         for (size_t i = 0; cli_global_flags[i].name; i++) {
                 const struct cli_flag *f = &cli_global_flags[i];
 

@@ -18,6 +18,7 @@ static void gather_job(const struct engine *e, const struct entry *en, struct po
                 .saving = j->op_mode != OP_NONE,
                 .saving_cause = j->op_mode != OP_NONE ? (enum job_cause)j->op_cause : CAUSE_NONE,
                 .pinned = l && l->pinned,
+                .no_spot = l && !l->settings.spot_use,
                 .ever_reported = l && l->ever_reported,
                 .created_wall_us = j->created_wall_us,
                 .term_wall_us = j->term_wall_us,

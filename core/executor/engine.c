@@ -186,17 +186,8 @@ int engine_reload(struct engine *e, const struct engine_site *site, struct pd_er
         r = connections_start(e, err);
         if (r < 0)
                 e->site = old;
-        /* Site and Settings are live (P-23): running jobs go by the new ones from now on */
-        for (size_t i = 0; r >= 0 && i < e->slots_n; i++) {
-                struct entry *en = e->slots[i];
-                struct pd_error ignored;
-
-                if (en && en->live)
-                        (void)job_load_spec(e, en->job.id, NULL, &en->live->settings, NULL, NULL, &ignored);
-                if (en)
-                        jobs_due(e, en, now_boot(e));
-        }
-        jobs_arm(e);
+        if (r >= 0)
+                settings_apply(e);
         return r;
 }
 

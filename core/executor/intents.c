@@ -93,6 +93,7 @@ static const struct {
         [INTENT_NOTICE] = { false, placement_answer, ignored_error },
         [INTENT_DROP] = { false, placement_answer, ignored_error },
         [INTENT_FORGET] = { false, placement_answer, ignored_error },
+        [INTENT_ORDERS] = { false, placement_answer, ignored_error },
 };
 static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
 

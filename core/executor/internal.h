@@ -202,6 +202,13 @@ void live_free(struct entry *en);
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
         json_t **ret_doc, json_t **ret_origins, struct pd_error *err);
 
+/* --- settings.c --- */
+/* The five levels of P-23 under the bounds; said: {"file", "flag"}, frozen at submit. admit: refuse by name what is outside of a bound, or locked. */
+int settings_of(struct engine *e, const char *project, const json_t *said, bool admit, struct settings *ret,
+        json_t **ret_origins, struct pd_error *err);
+/* Site config or Settings are new: every job goes by them from now on. */
+void settings_apply(struct engine *e);
+
 /* --- intents.c --- */
 /* The one function that writes intents. body is given. The call goes out when the turn is on disk. */
 struct op *intent_open(

@@ -311,24 +311,6 @@ void job_touch(struct turn *t, struct entry *en, struct job after, const struct 
         tell_after(t, after.id);
 }
 
-/* The five levels of P-23; file and flags are frozen in the job's doc. */
-static int resolve(
-        struct engine *e, const json_t *doc, struct settings *ret, json_t **ret_origins, struct pd_error *err)
-{
-        const json_t *frozen = json_object_get(doc, "settings");
-        js_owned *live = NULL;
-        const json_t *layers[SETTING_LEVEL_N] = { NULL };
-        int r = store_settings(e->env->store, js_str(doc, "project", ""), &live, err);
-
-        if (r < 0)
-                return r;
-        layers[SETTING_SITE] = e->site->settings;
-        layers[SETTING_LIVE] = live;
-        layers[SETTING_FILE] = json_object_get(frozen, "file");
-        layers[SETTING_FLAG] = json_object_get(frozen, "flag");
-        return settings_resolve(layers, ret, ret_origins, err);
-}
-
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
         json_t **ret_doc, json_t **ret_origins, struct pd_error *err)
 {
@@ -336,7 +318,8 @@ int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct
         int r = store_get_doc(e->env->store, id, &doc, err);
 
         if (r >= 0 && ret_settings)
-                r = resolve(e, doc, ret_settings, ret_origins, err);
+                r = settings_of(e, js_str(doc, "project", ""), json_object_get(doc, "settings"), false, ret_settings,
+                        ret_origins, err);
         if (r >= 0 && ret_spec)
                 r = spec_check(json_object_get(doc, "spec"), ret_spec, NULL, err);
         if (r >= 0 && ret_doc)

@@ -300,6 +300,15 @@ static void rooms(const struct engine *e, int64_t *room)
                 machine_free_room(e, e->machines.at[i], &room[i * 3], &room[i * 3 + 1], &room[i * 3 + 2]);
 }
 
+static bool any_room(const struct engine *e, const int64_t *room)
+{
+        for (size_t i = 0; i < e->machines.n; i++)
+                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] > 0 &&
+                        room[i * 3 + 1] > 0)
+                        return true;
+        return false;
+}
+
 static void place_run(void *arg)
 {
         struct engine *e = arg;
@@ -316,7 +325,8 @@ static void place_run(void *arg)
                 if (machine_noticed(e, *m) && (*m)->rec.notice_wall_us < next) {
                         next = (*m)->rec.notice_wall_us;
                 }
-        for (struct entry *en = e->queue_first; en; en = following) {
+        /* with no room anywhere the queue is not walked: whoever comes up, or ends, asks again */
+        for (struct entry *en = any_room(e, room) ? e->queue_first : NULL; en; en = following) {
                 following = en->queue_next;
                 if (en->job.next_try_wall_us > now) {
                         next = en->job.next_try_wall_us < next ? en->job.next_try_wall_us : next;
@@ -375,7 +385,7 @@ static void say_policies(json_t *plan, const struct spec *s, const struct settin
                                           "one that does not cannot be saved"
                             : carries   ? "as you asked"
                                         : "as you asked: nothing of the process is carried, only its files; it starts "
-                                        "from its beginning"));
+                                          "from its beginning"));
         (void)json_object_set_new(plan, "notice",
                 json_sprintf("when its machine is about to be taken away: %s",
                         set->spot ? "saved by its runner and suspended, for you to resume"
@@ -452,6 +462,10 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
                 plan = json_object();
                 plan_offer(plan, &k, choices, ok, set);
                 say_policies(plan, spec, set);
+                if (!set->cheaper && set->ret) /* P-18 */
+                        (void)json_array_append_new(warnings,
+                                json_string("cheaper is off; return stays on: off spot, the job still moves back to a "
+                                            "spot offer that saves enough (--no-return turns that off)"));
                 (void)json_object_set(plan, "warnings", warnings);
                 (void)json_object_set_new(plan, "losers", losers(&k, choices, ok ? 1 : 0));
         }

@@ -27,22 +27,6 @@ static void submission_clear(struct submission *s)
         json_decref(s->plan);
 }
 
-static int resolve(
-        struct engine *e, const char *project, const json_t *layers, struct settings *ret, struct pd_error *err)
-{
-        js_owned *live = NULL;
-        const json_t *by_level[SETTING_LEVEL_N] = { NULL };
-        int r = store_settings(e->env->store, project, &live, err);
-
-        if (r < 0)
-                return r;
-        by_level[SETTING_SITE] = e->site->settings;
-        by_level[SETTING_LIVE] = live;
-        by_level[SETTING_FILE] = json_object_get(layers, "file");
-        by_level[SETTING_FLAG] = json_object_get(layers, "flag");
-        return settings_resolve(by_level, ret, NULL, err);
-}
-
 /* The spec's own `settings:` (portal.yaml's) is the file level, where the caller has not sent one. */
 static json_t *layers_of(const json_t *args, const struct spec *s)
 {
@@ -79,7 +63,7 @@ static int submission_read(
                         "the job has no image: give --image oci:DIR, docker://NAME or dir:PATH, or image: in "
                         "portal.yaml");
         s->layers = layers_of(args, s->spec);
-        r = resolve(e, project_of(s->spec, t), s->layers, &s->settings, err);
+        r = settings_of(e, project_of(s->spec, t), s->layers, true, &s->settings, NULL, err);
         if (r < 0)
                 return r;
         s->plan = place_plan(e, s->spec, &s->settings, err);

@@ -58,6 +58,12 @@ bool check_argv(struct check *c, const char *at, const json_t *v);
 /* In check.c, for flags: one value of one field alone, with `at` as the place. */
 int check_value(const struct spec_field *f, const json_t *v, const char *at, struct pd_error *err);
 
+/* In settings.c, for bounds.c: the steps of settings_resolve(). One value; then one layer, without the keys that are locked by bounds (NULL = none). */
+int settings_take_key(const char *key, const char *text, struct settings *s, struct pd_error *err);
+int settings_take_built_in(struct settings *s, json_t *origins, struct pd_error *err);
+int settings_take_layer(const json_t *layer, const char *origin, const json_t *bounds, struct settings *s,
+        json_t *origins, struct pd_error *err);
+
 /* A size in the largest unit that says it exactly; buf >= QUANTITY_MAX. */
 char *size_exact(uint64_t bytes, char *buf);
 

@@ -28,6 +28,12 @@ const struct setting_row setting_rows[] = {
                 .fallback = "on",
                 MEMBER(spot),
                 .help = "On a notice that the machine will be taken away: save and suspend." },
+        { .key = "spot.use",
+                .type = SPEC_BOOL,
+                .fallback = "on",
+                .flag = "--spot",
+                MEMBER(spot_use),
+                .help = "The job may run on spot machines; off: it is never placed on or moved to one." },
         { .key = "spot.move_when_over",
                 .type = SPEC_BOOL,
                 .fallback = "on",
@@ -37,6 +43,7 @@ const struct setting_row setting_rows[] = {
                 .type = SPEC_MONEY,
                 .fallback = "off",
                 .may_be_off = true,
+                .flag = "--budget",
                 MEMBER(budget),
                 .min = 1,
                 .max = INT64_MAX,
@@ -45,6 +52,7 @@ const struct setting_row setting_rows[] = {
                 .type = SPEC_CHOICE,
                 .fallback = "suspend",
                 .choices = "suspend|stop",
+                .flag = "--budget-action",
                 MEMBER(budget_stop),
                 .help = "What happens a little before the budget is spent." },
         { .key = "oom",
@@ -55,6 +63,7 @@ const struct setting_row setting_rows[] = {
         { .key = "idle",
                 .type = SPEC_BOOL,
                 .fallback = "on",
+                .flag = "--idle",
                 MEMBER(idle),
                 .help = "Save and suspend a job that makes no progress and uses hardly any CPU." },
         { .key = "idle.after",
@@ -97,11 +106,13 @@ const struct setting_row setting_rows[] = {
         { .key = "return",
                 .type = SPEC_BOOL,
                 .fallback = "on",
+                .flag = "--return",
                 MEMBER(ret),
                 .help = "Off spot, look for a spot offer to move back to." },
         { .key = "cheaper",
                 .type = SPEC_BOOL,
                 .fallback = "on",
+                .flag = "--cheaper",
                 MEMBER(cheaper),
                 .help = "Look for a cheaper offer to move to." },
         { .key = "rightsize",
@@ -141,6 +152,7 @@ const struct setting_row setting_rows[] = {
                 .type = SPEC_DURATION,
                 .fallback = "off",
                 .may_be_off = true,
+                .flag = "--expect",
                 MEMBER(expect_us),
                 .min = USEC_PER_SEC,
                 .max = YEAR,
@@ -177,12 +189,30 @@ const struct setting_row *setting_find(const char *key)
         return NULL;
 }
 
+static bool is_no_flag(const struct setting_row *row, const char *flag)
+{
+        return row->type == SPEC_BOOL && str_starts(flag, "--no-") && streq(flag + 5, row->flag + 2);
+}
+
 const struct setting_row *setting_by_flag(const char *flag)
 {
         for (size_t i = 0; i < setting_rows_n; i++)
-                if (setting_rows[i].flag && streq(setting_rows[i].flag, flag))
+                if (setting_rows[i].flag && (streq(setting_rows[i].flag, flag) || is_no_flag(&setting_rows[i], flag)))
                         return &setting_rows[i];
         return NULL;
+}
+
+const char *setting_flag_value(const struct setting_row *row, const char *flag)
+{
+        if (row->type != SPEC_BOOL)
+                return NULL;
+        return is_no_flag(row, flag) ? "off" : "on";
+}
+
+const char *setting_no_flag(const struct setting_row *row, char *buf)
+{
+        (void)str_format(buf, SETTING_FLAG_MAX, "--no-%s", row->flag + 2);
+        return buf;
 }
 
 const char *setting_nearest(const char *key)

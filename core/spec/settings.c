@@ -148,7 +148,7 @@ static int unknown_key(const char *key, struct pd_error *err)
 }
 
 /* One value into *s; err's subject is the key. */
-static int set_key(const char *key, const char *text, struct settings *s, struct pd_error *err)
+int settings_take_key(const char *key, const char *text, struct settings *s, struct pd_error *err)
 {
         const struct setting_row *row = setting_find(key);
         int r = row ? set_row(row, text, s, err) : unknown_key(key, err);
@@ -160,7 +160,7 @@ int setting_check(const char *key, const char *value, struct pd_error *err)
 {
         struct settings unused = { 0 };
 
-        return set_key(key, value, &unused, err);
+        return settings_take_key(key, value, &unused, err);
 }
 
 int setting_set(json_t *layer, const char *key_value, struct pd_error *err)
@@ -189,16 +189,15 @@ static const char *setting_text(const json_t *v)
         return json_is_boolean(v) ? (json_is_true(v) ? "on" : "off") : json_string_value(v);
 }
 
-static int note_origin(json_t *origins, const char *key, const char *text, enum setting_level level)
+static int note_origin(json_t *origins, const char *key, const char *text, const char *origin)
 {
         if (!origins)
                 return 0;
-        return json_object_set_new(
-                origins, key, json_pack("{s:s,s:s}", "value", text, "origin", setting_level_name(level)));
+        return json_object_set_new(origins, key, json_pack("{s:s,s:s}", "value", text, "origin", origin));
 }
 
-static int take_layer(
-        const json_t *layer, enum setting_level level, struct settings *s, json_t *origins, struct pd_error *err)
+int settings_take_layer(const json_t *layer, const char *origin, const json_t *bounds, struct settings *s,
+        json_t *origins, struct pd_error *err)
 {
         struct pd_error e;
         const char *key, *text;
@@ -206,29 +205,31 @@ static int take_layer(
         int r;
 
         json_object_foreach ((json_t *)(uintptr_t)layer, key, v) {
+                if (js_bool(json_object_get(bounds, key), "lock", false))
+                        continue;
                 text = setting_text(v);
                 if (!text)
-                        return pd_fail(err, PD_E_INVALID, "%s: %.40s must be a text: write the value in quotes",
-                                setting_level_name(level), key);
-                r = set_key(key, text, s, &e);
+                        return pd_fail(
+                                err, PD_E_INVALID, "%s: %.40s must be a text: write the value in quotes", origin, key);
+                r = settings_take_key(key, text, s, &e);
                 if (r < 0) {
-                        (void)pd_fail(err, e.code, "%s: %.40s: %s", setting_level_name(level), key, e.text);
+                        (void)pd_fail(err, e.code, "%s: %.40s: %s", origin, key, e.text);
                         return err ? pd_fail_subject(err, key) : r;
                 }
-                if (note_origin(origins, key, text, level) < 0)
+                if (note_origin(origins, key, text, origin) < 0)
                         return pd_fail(err, PD_E_NOMEM, "no memory for the origin of %.40s", key);
         }
         return 0;
 }
 
-static int take_built_in(struct settings *s, json_t *origins, struct pd_error *err)
+int settings_take_built_in(struct settings *s, json_t *origins, struct pd_error *err)
 {
         for (size_t i = 0; i < setting_rows_n; i++) {
                 int r = set_row(&setting_rows[i], setting_rows[i].fallback, s, err);
 
                 if (r < 0)
                         return r;
-                if (note_origin(origins, setting_rows[i].key, setting_rows[i].fallback, SETTING_BUILT_IN) < 0)
+                if (note_origin(origins, setting_rows[i].key, setting_rows[i].fallback, level_names[0]) < 0)
                         return pd_fail(err, PD_E_NOMEM, "no memory for the origin of %s", setting_rows[i].key);
         }
         return 0;
@@ -257,9 +258,9 @@ int settings_resolve(
 
         if (ret_origins && !origins)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the origins of settings");
-        r = take_built_in(&s, origins, err);
+        r = settings_take_built_in(&s, origins, err);
         for (int level = SETTING_SITE; r == 0 && level < SETTING_LEVEL_N; level++)
-                r = take_layer(layers[level], (enum setting_level)level, &s, origins, err);
+                r = settings_take_layer(layers[level], level_names[level], NULL, &s, origins, err);
         if (r == 0)
                 r = check_together(&s, err);
         if (r < 0)

@@ -110,7 +110,8 @@ struct setting_row {
         enum spec_type type;
         bool may_be_off;      /* "off" allowed                                    */
         const char *fallback; /* "30m"                                            */
-        const char *flag;     /* "--ttl", NULL = only --set                       */
+        const char
+                *flag; /* "--ttl", NULL = only --set; of a BOOL "--cheaper": that and "--no-cheaper", without a value */
         const char *help;
         int64_t min, max;    /* in the type's own unit; both 0 = no bound        */
         const char *choices; /* "suspend|stop": the member is a bool, true = the second */
@@ -125,6 +126,7 @@ struct settings {
         int64_t ttl_us;             /* "ttl" 72h, off                                                       */
         int64_t ttl_keep_us;        /* "ttl.keep" 7d: a checkpoint after the clock limit                     */
         bool spot;                  /* "spot" on|off: act on notices                                         */
+        bool spot_use;              /* "spot.use" on: may be placed on, and moved to, spot offers            */
         bool spot_move_when_over;   /* "spot.move_when_over" on                                              */
         bool idle;                  /* "idle" on                                                             */
         int64_t idle_after_us;      /* "idle.after" 30m                                                      */
@@ -154,10 +156,33 @@ int settings_resolve(
         const json_t *const layers[SETTING_LEVEL_N], struct settings *ret, json_t **ret_origins, struct pd_error *err);
 const struct setting_row *setting_find(const char *key);     /* NULL = no such key            */
 const struct setting_row *setting_by_flag(const char *flag); /* "--ttl"; NULL = none          */
-const char *setting_nearest(const char *key);                /* or NULL                       */
+/* What a flag without a value says: "on" or "off" of a switch ("--spot", "--no-spot"); NULL = this flag takes a value. */
+const char *setting_flag_value(const struct setting_row *row, const char *flag);
+/* Both flags of a switch; buf >= SETTING_FLAG_MAX. */
+#define SETTING_FLAG_MAX 48
+const char *setting_no_flag(const struct setting_row *row, char *buf); /* "--no-spot" */
+const char *setting_nearest(const char *key);                          /* or NULL                       */
 /* One "KEY=VALUE" of --set into a layer (object key -> text), checked. */
 int setting_set(json_t *layer, const char *key_value, struct pd_error *err);
 const char *setting_level_name(
         enum setting_level level); /* "built-in", "site config", "settings", "portal.yaml", "flag" */
+
+/* --- what administrators allow (bounds.c) ---
+ * bounds: object key -> {"min"?, "max"?: text, "lock"?: true, "by": who}. A lock holds the installation's own value: what a project, portal.yaml and
+ * flags say of the key is refused, and without effect where it was said before. "off" of a limit counts as more than any value. */
+struct setting_sources { /* key -> text; NULL = none */
+        const json_t *site, *installation, *project, *file, *flag;
+        const json_t *bounds;
+};
+/* Is it a bound that the key can have? by is not looked at. */
+int bound_check(const char *key, const json_t *bound, struct pd_error *err);
+/* One good value of a key: refused by name when it is outside of its bound, or the key is locked and lockable is set (installation level: it is not). */
+int bound_admit(const json_t *bounds, const char *key, const char *value, bool lockable, struct pd_error *err);
+/* Each value of a layer; where: "portal.yaml", "flag". Then a submit may go on. */
+int bound_admit_layer(const json_t *bounds, const json_t *layer, const char *where, struct pd_error *err);
+/* Every level, under the bounds: a value that is outside of them by now counts as the nearest that is inside. Never fails for what two keys say
+ * together: lease.renew gives way to lease.horizon. Origins as settings_resolve(), and "bound by WHO", "..., locked by WHO". */
+int settings_confine(
+        const struct setting_sources *from, struct settings *ret, json_t **ret_origins, struct pd_error *err);
 
 #endif

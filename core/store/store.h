@@ -90,7 +90,8 @@ struct machine {
         X(LEASE, "lease")     \
         X(NOTICE, "notice")   \
         X(DROP, "drop")       \
-        X(FORGET, "forget")
+        X(FORGET, "forget")   \
+        X(ORDERS, "orders")
 #define INTENT_ENUM(name_, text_) INTENT_##name_,
 enum intent_kind { INTENT_KINDS(INTENT_ENUM) INTENT_N };
 #undef INTENT_ENUM

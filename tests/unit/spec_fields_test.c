@@ -74,8 +74,16 @@ static void test_names(void)
         (void)tap_ok(f && streq(f->name, "env"), "-e is --env");
         (void)tap_ok(!spec_field_by_flag("-x") && !spec_field_by_flag("--nothing") && !spec_field_find("nothing"),
                 "an unknown one is none");
-        (void)tap_ok(setting_by_flag("--ttl") == setting_find("ttl") && !setting_by_flag("--idle"),
-                "--ttl is the setting ttl's flag");
+        (void)tap_ok(setting_by_flag("--ttl") == setting_find("ttl") && !setting_by_flag("--no-ttl") &&
+                             !setting_flag_value(setting_find("ttl"), "--ttl"),
+                "--ttl is the setting ttl's flag, and takes a value");
+        (void)tap_ok(setting_by_flag("--no-cheaper") == setting_find("cheaper") &&
+                             streq(setting_flag_value(setting_find("cheaper"), "--no-cheaper"), "off"),
+                "P-18: --no-cheaper is cheaper = off");
+        (void)tap_ok(setting_by_flag("--spot") == setting_find("spot.use") &&
+                             streq(setting_flag_value(setting_find("spot.use"), "--spot"), "on") &&
+                             streq(setting_flag_value(setting_find("spot.use"), "--no-spot"), "off"),
+                "P-12: --spot and --no-spot are spot.use");
         (void)tap_str(setting_nearest("idle.aftr"), "idle.after", "the nearest key");
 }
 

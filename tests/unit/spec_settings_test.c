@@ -173,8 +173,101 @@ static void test_set(void)
         (void)tap_int((long long)json_object_size(layer), 1, "... and nothing was added");
 }
 
+static const struct {
+        const char *key, *bound, *value;
+        bool good;
+        const char *has;
+} bound_rows[] = {
+        { "ttl", "{\"min\": \"1h\", \"max\": \"7d\", \"by\": \"root\"}", "1h", true, NULL },
+        { "ttl", "{\"min\": \"1h\", \"max\": \"7d\", \"by\": \"root\"}", "7d", true, NULL },
+        { "ttl", "{\"min\": \"1h\", \"max\": \"7d\", \"by\": \"root\"}", "3599999999us", false, "from 1h up to 7d" },
+        { "ttl", "{\"min\": \"1h\", \"max\": \"7d\", \"by\": \"root\"}", "604800000001us", false,
+                "above the bound that root" },
+        { "ttl", "{\"max\": \"7d\"}", "off", false, "up to 7d" },
+        { "ttl", "{\"min\": \"1h\"}", "off", true, NULL },
+        { "budget", "{\"max\": \"20usd\"}", "20usd", true, NULL },
+        { "budget", "{\"max\": \"20usd\"}", "20.000000001usd", false, "above" },
+        { "budget", "{\"max\": \"20usd\"}", "1eur", false, "of another currency" },
+        { "budget", "{\"max\": \"20usd\"}", "off", false, "up to 20usd" },
+        { "idle.cpu", "{\"max\": \"10%\"}", "10.01%", false, "above" },
+        { "spot", "{\"lock\": true, \"by\": \"root\"}", "off", false, "locked by root" },
+        { "idle", "{\"max\": \"10%\"}", "on", true, NULL },
+};
+
+static void test_bounds(void)
+{
+        static const struct {
+                const char *key, *bound, *has;
+        } bad[] = {
+                { "idle", "{\"max\": \"on\"}", "is no amount" },
+                { "ttl", "{\"max\": \"soon\"}", "max" },
+                { "ttl", "{\"max\": \"1h\", \"min\": \"2h\"}", "above max" },
+                { "ttl", "{}", "a min, a max" },
+                { "ttl", "{\"max\": 5}", "must be a text" },
+                { "tttl", "{\"max\": \"1h\"}", "\"ttl\"" },
+                { "budget", "{\"min\": \"1eur\", \"max\": \"2usd\"}", "another currency" },
+        };
+        struct pd_error e;
+
+        for (size_t i = 0; i < ARRAY_LEN(bound_rows); i++) {
+                js_owned *bounds =
+                        json_pack("{s:o}", bound_rows[i].key, json_loads(bound_rows[i].bound, JSON_DECODE_ANY, NULL));
+
+                e = (struct pd_error){ 0 };
+                (void)tap_ok((bound_admit(bounds, bound_rows[i].key, bound_rows[i].value, true, &e) == 0) ==
+                                     bound_rows[i].good,
+                        "P-23: %s = %s under %s is %s", bound_rows[i].key, bound_rows[i].value, bound_rows[i].bound,
+                        bound_rows[i].good ? "taken" : "refused");
+                if (!bound_rows[i].good)
+                        (void)tap_ok(e.code == PD_E_REFUSED && strstr(e.text, bound_rows[i].has) &&
+                                             streq(e.subject, bound_rows[i].key),
+                                "P-23 ... by name: %s", e.text);
+        }
+        for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+                js_owned *bound = json_loads(bad[i].bound, 0, NULL);
+
+                (void)tap_ok(bound_check(bad[i].key, bound, &e) < 0 && strstr(e.text, bad[i].has),
+                        "P-23: %s cannot be bound by %s: %s", bad[i].key, bad[i].bound, e.text);
+        }
+}
+
+static void test_confine(void)
+{
+        js_owned *site = json_pack("{s:s}", "idle.after", "31m");
+        js_owned *all = json_pack("{s:s,s:s}", "idle.after", "32m", "cheaper", "off");
+        js_owned *project = json_pack("{s:s,s:s}", "idle.after", "33m", "return", "off");
+        js_owned *file = json_pack("{s:s,s:s}", "ttl", "30d", "spot", "off");
+        js_owned *flag = json_pack("{s:s,s:s,s:s}", "spot", "off", "lease.renew", "2h", "budget", "5eur");
+        js_owned *bounds = json_loads("{\"ttl\": {\"max\": \"7d\", \"by\": \"root\"}, \"spot\": {\"lock\": true, "
+                                      "\"by\": \"root\"}, \"budget\": {\"max\": \"20usd\", \"by\": \"eve\"}}",
+                0, NULL);
+        const struct setting_sources from = { site, all, project, file, flag, bounds };
+        js_owned *origins = NULL;
+        struct settings s;
+        struct pd_error e;
+
+        (void)tap_int(settings_confine(&from, &s, &origins, &e), 0, "P-23: all places under bounds");
+        (void)tap_int(s.idle_after_us, 33 * USEC_PER_MIN, "P-23: a project's settings go before everybody's");
+        (void)tap_str(js_str(json_object_get(origins, "idle.after"), "origin", ""), "settings of the project",
+                "P-23 ... and are the origin");
+        (void)tap_str(js_str(json_object_get(origins, "cheaper"), "origin", ""), "settings",
+                "P-23: what the project does not say is everybody's");
+        (void)tap_int(s.ttl_us, 7 * USEC_PER_DAY, "P-23: a value from before the bound counts as the bound");
+        (void)tap_str(
+                js_str(json_object_get(origins, "ttl"), "origin", ""), "bound by root", "P-23 ... and says whose");
+        (void)tap_ok(s.spot, "P-23: a locked key is not overridden by portal.yaml or flags");
+        (void)tap_str(js_str(json_object_get(origins, "spot"), "origin", ""), "built-in, locked by root",
+                "P-23 ... and says who locked it");
+        (void)tap_ok(s.budget.nano == 20 * NANO && streq(s.budget.currency, "USD"),
+                "P-23: what cannot be compared counts as the bound");
+        (void)tap_ok(s.lease_renew_us < s.lease_horizon_us, "P-11: a renewal always comes before the hard stop");
+        (void)tap_int((long long)json_object_size(origins), (long long)setting_rows_n, "P-23: every key has an origin");
+}
+
 int main(void)
 {
+        test_bounds();
+        test_confine();
         test_defaults();
         test_precedence();
         test_every_key_at_every_level();
