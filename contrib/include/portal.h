@@ -135,13 +135,15 @@ static char *portal_read(const char *name, size_t limit, size_t *ret_n)
         size_t n = 0;
         ssize_t got = 0;
 
-        if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size <= limit && (text = (char *)malloc((size_t)st.st_size + 1)) != NULL) {
+        if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size <= limit &&
+                (text = (char *)malloc((size_t)st.st_size + 1)) != NULL) {
                 while (n < (size_t)st.st_size && (got = read(fd, text + n, (size_t)st.st_size - n)) > 0)
                         n += (size_t)got;
                 text[n] = '\0';
                 *ret_n = n;
         } else {
-                (void)portal_fail("the checkpoint's %s cannot be read: %s", path, fd < 0 ? strerror(errno) : "too large, or no memory");
+                (void)portal_fail("the checkpoint's %s cannot be read: %s", path,
+                        fd < 0 ? strerror(errno) : "too large, or no memory");
         }
         if (fd >= 0)
                 (void)close(fd);
@@ -164,7 +166,8 @@ static int portal_parse(char *body)
                 at = 0;
                 if (n < PORTAL_FILES && sscanf(line, "file %63s %llu %8x", files[n].file, &files[n].size, &crc) == 3)
                         files[n++].crc = crc;
-                else if (sscanf(line, "value %zu %n", &index, &at) == 1 && at > 0 && index < n && portal_g.entries_n < PORTAL_VALUES) {
+                else if (sscanf(line, "value %zu %n", &index, &at) == 1 && at > 0 && index < n &&
+                         portal_g.entries_n < PORTAL_VALUES) {
                         portal_g.entries[portal_g.entries_n] = files[index];
                         (void)snprintf(portal_g.entries[portal_g.entries_n++].name, PORTAL_NAME, "%s", line + at);
                 }
@@ -205,17 +208,21 @@ static int portal_take(const struct portal_value *v)
                 if (strcmp(e->name, v->name) != 0)
                         continue;
                 if (e->size != v->size)
-                        return portal_fail("the saved value \"%s\" has %llu bytes and not %zu: it was saved by another version of this program", v->name,
-                                e->size, v->size);
+                        return portal_fail("the saved value \"%s\" has %llu bytes and not %zu: it was saved by another "
+                                           "version of this program",
+                                v->name, e->size, v->size);
                 if (strchr(e->file, '/') || !(data = portal_read(e->file, v->size, &n)))
                         return *portal_g.error ? -1 : portal_fail("the checkpoint names a file outside of itself");
                 if (n != v->size || portal_crc(0, data, n) != e->crc)
-                        return free(data), portal_fail("%s of the checkpoint does not match its checksum: it is damaged", e->file);
+                        return free(data),
+                               portal_fail("%s of the checkpoint does not match its checksum: it is damaged", e->file);
                 memcpy(v->data, data, n);
                 e->taken = 1;
                 return free(data), 0;
         }
-        return portal_fail("the checkpoint holds no value named \"%s\": it was saved by another program, or by another version of this one", v->name);
+        return portal_fail("the checkpoint holds no value named \"%s\": it was saved by another program, or by another "
+                           "version of this one",
+                v->name);
 }
 
 static const char *portal_left(void)
@@ -236,16 +243,19 @@ static int portal_listen(void)
         (void)snprintf(path, sizeof path, "%s.owner", portal_g.path);
         portal_g.owner = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (portal_g.owner < 0 || flock(portal_g.owner, LOCK_EX | LOCK_NB) < 0)
-                return portal_fail("another process of this job is the one that is saved already: values can be registered in one process");
+                return portal_fail("another process of this job is the one that is saved already: values can be "
+                                   "registered in one process");
         memset(&at, 0, sizeof at);
         at.sun_family = AF_UNIX;
-        if (snprintf(at.sun_path, sizeof at.sun_path, "%s.%ld", portal_g.path, (long)getpid()) >= (int)sizeof at.sun_path)
+        if (snprintf(at.sun_path, sizeof at.sun_path, "%s.%ld", portal_g.path, (long)getpid()) >=
+                (int)sizeof at.sun_path)
                 return portal_fail("PORTAL_SOCKET is too long for a socket");
         portal_g.listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         (void)unlink(at.sun_path);
-        if (portal_g.listener < 0 || bind(portal_g.listener, (struct sockaddr *)&at, sizeof at) < 0 || listen(portal_g.listener, 8) < 0 ||
-                rename(at.sun_path, portal_g.path) < 0)
-                return portal_fail("portald cannot be answered: the socket %s cannot be made: %s", portal_g.path, strerror(errno));
+        if (portal_g.listener < 0 || bind(portal_g.listener, (struct sockaddr *)&at, sizeof at) < 0 ||
+                listen(portal_g.listener, 8) < 0 || rename(at.sun_path, portal_g.path) < 0)
+                return portal_fail(
+                        "portald cannot be answered: the socket %s cannot be made: %s", portal_g.path, strerror(errno));
         return 0;
 }
 
@@ -278,7 +288,8 @@ int portal_register(const char *name, void *data, size_t size)
                 if (strcmp(portal_g.values[i].name, name) == 0)
                         return portal_fail("a value named \"%s\" is registered already", name);
         if (portal_g.n == PORTAL_VALUES)
-                return portal_fail("at most %d values can be registered; put several into one struct", (int)PORTAL_VALUES);
+                return portal_fail(
+                        "at most %d values can be registered; put several into one struct", (int)PORTAL_VALUES);
         (void)snprintf(v->name, sizeof v->name, "%s", name);
         v->data = data, v->size = size;
         if (portal_g.resumed && !portal_g.reached && portal_take(v) < 0)
@@ -360,14 +371,16 @@ static int portal_save(char save[16], unsigned long long *ret_bytes)
         (void)clock_gettime(CLOCK_REALTIME, &now);
         (void)snprintf(save, 16, "%08x%04x", (unsigned)now.tv_sec, (unsigned)(now.tv_nsec >> 12) & 0xffff);
         *ret_bytes = 0;
-        at = body ? (size_t)snprintf(body, room, "save %s\nby c\n%s%s%s", save, *portal_g.progress ? "progress " : "", portal_g.progress,
-                            *portal_g.progress ? "\n" : "") : 0;
+        at = body ? (size_t)snprintf(body, room, "save %s\nby c\n%s%s%s", save, *portal_g.progress ? "progress " : "",
+                            portal_g.progress, *portal_g.progress ? "\n" : "")
+                  : 0;
         for (size_t i = 0; r == 0 && i < portal_g.n; i++) {
                 const struct portal_value *v = &portal_g.values[i];
 
                 (void)snprintf(name, sizeof name, "v-%s-%zu.bin", save, i);
                 r = portal_write(name, "", 0, v->data, v->size);
-                at += (size_t)snprintf(body + at, room - at, "file %s %zu %08x\n", name, v->size, portal_crc(0, v->data, v->size));
+                at += (size_t)snprintf(
+                        body + at, room - at, "file %s %zu %08x\n", name, v->size, portal_crc(0, v->data, v->size));
                 *ret_bytes += v->size;
         }
         for (size_t i = 0; r == 0 && i < portal_g.n; i++)
@@ -413,14 +426,16 @@ static void portal_do_save(char *reply, size_t n)
         if (portal_g.standing) {
                 portal_no(reply, n, "CONFLICT", "it is saved and stands still already");
         } else if (portal_g.n == 0) {
-                portal_no(reply, n, "CONFLICT", "the program has registered no value: call portal_register() before the first safe point");
+                portal_no(reply, n, "CONFLICT",
+                        "the program has registered no value: call portal_register() before the first safe point");
         } else if (portal_save(save, &bytes) < 0) {
                 portal_no(reply, n, errno == ENOSPC || errno == EDQUOT ? "FULL" : "IO", portal_g.error);
         } else {
                 for (const char *s = portal_g.progress; *s && at + 2 < sizeof progress; s++)
                         progress[at++] = *s == '"' || *s == '\\' ? '\'' : *s;
                 progress[at] = '\0';
-                (void)snprintf(reply, n, "{\"ok\":true,\"save\":\"%s\",\"bytes\":%llu,\"progress\":\"%s\"}\n", save, bytes, progress);
+                (void)snprintf(reply, n, "{\"ok\":true,\"save\":\"%s\",\"bytes\":%llu,\"progress\":\"%s\"}\n", save,
+                        bytes, progress);
                 portal_g.standing = 1;
         }
 }
@@ -437,7 +452,8 @@ static void portal_reply(const char *request, char *reply, size_t n)
                 if (portal_g.n == 0)
                         portal_no(reply, n, "CONFLICT", "the program has registered no value");
                 else
-                        (void)snprintf(reply, n, "{\"ok\":true,\"bytes\":%llu,\"freeze_us\":%llu}\n", bytes, bytes / 200);
+                        (void)snprintf(
+                                reply, n, "{\"ok\":true,\"bytes\":%llu,\"freeze_us\":%llu}\n", bytes, bytes / 200);
         } else if (portal_has(request, "resume") || portal_has(request, "abort")) {
                 portal_g.standing = 0;
                 (void)snprintf(reply, n, "{\"ok\":true}\n");
@@ -445,10 +461,12 @@ static void portal_reply(const char *request, char *reply, size_t n)
                 if (!portal_g.resumed)
                         portal_no(reply, n, "CONFLICT", "the program was not started as a resumed one");
                 else
-                        (void)snprintf(reply, n, "{\"ok\":true}\n"); /* a safe point was reached, so every value was taken */
+                        (void)snprintf(
+                                reply, n, "{\"ok\":true}\n"); /* a safe point was reached, so every value was taken */
         } else if (portal_has(request, "hello")) {
-                (void)snprintf(reply, n, "{\"ok\":true,\"version\":1,\"by\":\"c\",\"pid\":%ld,\"resumed\":%s,\"standing\":%s}\n", (long)getpid(),
-                        portal_g.resumed ? "true" : "false", portal_g.standing ? "true" : "false");
+                (void)snprintf(reply, n,
+                        "{\"ok\":true,\"version\":1,\"by\":\"c\",\"pid\":%ld,\"resumed\":%s,\"standing\":%s}\n",
+                        (long)getpid(), portal_g.resumed ? "true" : "false", portal_g.standing ? "true" : "false");
         } else {
                 portal_no(reply, n, "UNSUPPORTED", "unknown request");
         }
@@ -483,7 +501,8 @@ int portal_safe_point(void)
         if (portal_g.listener < 0 || portal_g.pid != (long)getpid())
                 return 0;
         if (!portal_g.reached && portal_left())
-                return portal_fail("the checkpoint holds a value that this program never registered: \"%s\"", portal_left());
+                return portal_fail(
+                        "the checkpoint holds a value that this program never registered: \"%s\"", portal_left());
         portal_g.reached = 1;
         for (;;) {
                 struct pollfd p = { portal_g.listener, POLLIN, 0 };
