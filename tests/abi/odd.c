@@ -274,8 +274,8 @@ static int report(struct pd_call *call)
         (void)getrlimit(RLIMIT_NOFILE, &files);
         (void)getrlimit(RLIMIT_AS, &memory);
         n = snprintf(text, sizeof text, "pid=%d\nsession=%d\ncore=%lld\nfiles=%lld\nmemory=%lld\nfd77=%d\n",
-                (int)getpid(), (int)getsid(0), (long long)core.rlim_cur, (long long)files.rlim_max,
-                (long long)memory.rlim_max, fcntl(77, F_GETFD));
+                (int)getpid(), (int)getsid(0), (long long)core.rlim_cur, (long long)files.rlim_cur,
+                (long long)memory.rlim_cur, fcntl(77, F_GETFD));
         for (char **e = environ; *e && n < (int)sizeof text - 600; e++)
                 n += snprintf(text + n, sizeof text - (size_t)n, "env %.500s\n", *e);
         return call->host->put(call, "missing", text);
