@@ -148,12 +148,12 @@ int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, 
         pd_cleanup(freep) char *buf = malloc(CHUNK);
         pd_cleanup(freep) char *out = malloc(max + 1);
         int64_t content = m ? m->content : 0, file = m ? m->file : 0;
-        bool line_start = m ? m->line_start : true;
+        bool line_start = m ? m->line_start : true, full = false;
         size_t n = 0;
 
         if (!buf || !out)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the log");
-        while (n < max && file < x->file) {
+        while (!full && n < max && file < x->file) {
                 ssize_t got = pread(fd, buf, CHUNK, file);
                 struct logindex_record rec;
                 size_t at = 0, k;
@@ -161,6 +161,10 @@ int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, 
                 if (got <= 0)
                         return pd_fail(err, PD_E_IO, "cannot read the log: %m");
                 while (n < max && file < x->file && (k = logindex_record(buf + at, (size_t)got - at, &rec)) > 0) {
+                        if (line_start && content > offset && json_array_size(times) >= LOGINDEX_LINES_MAX) {
+                                full = true;
+                                break;
+                        }
                         if (line_start && content >= offset && rec.wall_us > 0)
                                 (void)json_array_append_new(
                                         times, json_pack("[I, I]", (json_int_t)content, (json_int_t)rec.wall_us));
@@ -170,7 +174,7 @@ int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, 
                         at += k;
                         file += (int64_t)k;
                 }
-                if (at == 0)
+                if (at == 0 && !full)
                         return pd_fail(err, PD_E_CORRUPT, "the log changed under its index");
         }
         *ret = pd_steal(out);

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 
 #define LOGINDEX_STEP INT64_C(65536)
+#define LOGINDEX_LINES_MAX 16000 /* lines in one answer: their times must fit into a frame, too */
 
 struct logindex_mark {
         int64_t content, file; /* the record that begins at `file` begins with this byte of content */
@@ -25,7 +26,7 @@ void logindex_clear(struct logindex *x);
 
 /* Scans what was added to fd, at most `budget` bytes of file. *ret_more: there is more to scan now. */
 int logindex_scan(struct logindex *x, int fd, int64_t budget, bool *ret_more, struct pd_error *err);
-/* At most max bytes from offset (<= x->content). *ret is to be freed; times: [[offset, wall_us]...] of the lines that begin inside. */
+/* At most max bytes and LOGINDEX_LINES_MAX line starts from offset (<= x->content). *ret is to be freed; times: [[offset, wall_us]...] of the lines that begin inside. */
 int logindex_read(const struct logindex *x, int fd, int64_t offset, size_t max, char **ret, size_t *ret_n,
         json_t *times, struct pd_error *err);
 

@@ -94,6 +94,7 @@ int monitor_read_exit(const struct job *j, json_t **ret, struct pd_error *err)
         pd_cleanup(freep) char *oom_file = path ? path_fmt("%soom", path) : NULL;
         pd_cleanup(freep) char *text = NULL;
         struct stat st;
+        bool oom;
         char *end;
         long code;
         int r;
@@ -106,8 +107,10 @@ int monitor_read_exit(const struct job *j, json_t **ret, struct pd_error *err)
         code = strtol(text, &end, 10);
         if (end == text || code < 0 || code > 255 || stat(file, &st) < 0)
                 return pd_fail(err, PD_E_CORRUPT, "%s has no exit code in it", file);
+        /* the supervisor notes any kill for want of memory: the main process's own is what ends a job, and no kill of ours counts */
+        oom = code == 128 + SIGKILL && disk_exists(oom_file) && !j->kill_boot_us && !save_committed(j);
         *ret = json_pack("{s:I, s:I, s:b, s:I}", "code", (json_int_t)code, "signal",
-                (json_int_t)(code > 128 && code <= 128 + 64 ? code - 128 : 0), "oom", disk_exists(oom_file), "wall_us",
+                (json_int_t)(code > 128 && code <= 128 + 64 ? code - 128 : 0), "oom", oom, "wall_us",
                 (json_int_t)st.st_mtim.tv_sec * USEC_PER_SEC + st.st_mtim.tv_nsec / 1000);
         return *ret ? 0 : pd_fail(err, PD_E_NOMEM, "no memory");
 }

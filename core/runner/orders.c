@@ -213,7 +213,8 @@ int orders_notice(
         }
         for (size_t i = 0; i < r->jobs.n; i++)
                 orders_check(r->jobs.at[i]);
-        r->notice_wall_us = wall; /* after the saves have begun: it is for portald to read, and they do not wait for a disk */
+        r->notice_wall_us =
+                wall; /* after the saves have begun: it is for portald to read, and they do not wait for a disk */
         if (store_machine(r, &why) < 0)
                 log_warning("the machine's notice is not on disk: %s", why.text);
         *ret_deadline_wall_us = wall;
