@@ -2,12 +2,13 @@
 /* Looking ahead: how long the caps let a machine run, when to suspend, and who goes when a cap was lowered. All in closed form: no search, no slices. */
 #include "ledger/internal.h"
 
-/* The latest stop of a machine that may cost `nano` in all, as a time; -1 = none, however soon. The inverse of worst_of(). */
+/* The latest stop of a machine that may cost `nano` in all, as a time; before the start = none, however soon. The inverse of
+ * worst_of(). */
 static int64_t stop_within(const struct ledger_hold *h, wide nano)
 {
         wide flat = h->other_nano > h->flat_worst_nano ? h->other_nano : h->flat_worst_nano;
         wide rest = nano - h->time_nano - h->price_changes - flat;
-        wide span, stop;
+        wide span;
 
         if (rest < 0)
                 return -1;
@@ -18,8 +19,7 @@ static int64_t stop_within(const struct ledger_hold *h, wide nano)
                 return -1;
         if (h->step_us > 0)
                 span -= span % h->step_us;
-        stop = span + h->from_wall_us - h->lag_us;
-        return stop < h->from_wall_us ? -1 : (int64_t)at_most(stop, INT64_MAX);
+        return (int64_t)at_most(span + h->from_wall_us - h->lag_us, INT64_MAX);
 }
 
 /* ... by the caps of its accounts; *ret_account is the tightest. */
@@ -79,7 +79,7 @@ int ledger_longest(
 int ledger_longest_new(const struct ledger *l, const struct ledger_terms *t, int64_t from_wall_us,
         int64_t wanted_wall_us, int64_t *ret_stop_wall_us, struct pd_error *err)
 {
-        struct ledger_hold h;
+        struct ledger_hold h = { 0 };
         uint32_t tightest;
         int64_t stop;
         int r = hold_draft(t, from_wall_us, from_wall_us, &h, err);
@@ -156,10 +156,9 @@ static int64_t frees(const struct ledger_hold *h, int64_t keep_us)
 static int newest_first(const void *a, const void *b)
 {
         const struct ledger_leaver *x = a, *y = b;
+        int by_start = (x->from_wall_us < y->from_wall_us) - (x->from_wall_us > y->from_wall_us);
 
-        if (x->from_wall_us != y->from_wall_us)
-                return x->from_wall_us < y->from_wall_us ? 1 : -1;
-        return x->hold < y->hold ? 1 : -1;
+        return by_start ? by_start : (x->hold < y->hold) - (x->hold > y->hold);
 }
 
 /* The account's machines, to *list where they stay; what those that leave give back is taken off *excess. */

@@ -47,19 +47,13 @@ static int64_t earlier(int64_t a, int64_t b)
 static int64_t line_before(const struct ledger_account *a, const struct ledger_hold *h, const struct ledger_line *line)
 {
         int64_t start = a->from_wall_us;
+        bool ends = line->kind == LEDGER_ROUNDING || line->kind == LEDGER_CORRECTION;
 
-        switch (line->kind) {
-        case LEDGER_TIME:
+        if (line->kind == LEDGER_TIME)
                 return segment_cost(h, earlier(start, line->until_wall_us)) -
                        segment_cost(h, earlier(start, line->from_wall_us));
-        case LEDGER_ROUNDING:
-        case LEDGER_CORRECTION: /* what ended at the boundary is of the period before it */
-                return line->until_wall_us <= start ? line->nano : 0;
-        case LEDGER_SAVE:
-        case LEDGER_EGRESS:
-                break;
-        }
-        return line->until_wall_us < start ? line->nano : 0;
+        /* what ended at the boundary is of the period before it; what happened at it, of the one after */
+        return line->until_wall_us < start + ends ? line->nano : 0;
 }
 
 /* False = a sum does not fit. Less than nothing is never spent in a period: what is taken back beyond it is of the time before. */

@@ -57,7 +57,7 @@ int hold_draft(const struct ledger_terms *t, int64_t from_wall_us, int64_t stop_
 int ledger_worst(
         const struct ledger_terms *t, int64_t from_wall_us, int64_t stop_wall_us, int64_t *ret, struct pd_error *err)
 {
-        struct ledger_hold h;
+        struct ledger_hold h = { 0 };
         int r = hold_draft(t, from_wall_us, stop_wall_us, &h, err);
 
         if (r < 0)
@@ -90,7 +90,7 @@ int accounts_check(const struct ledger *l, const uint32_t account[LEDGER_SCOPE_N
 static int parent_part(
         struct ledger *l, const struct ledger_terms *t, int64_t worst, int64_t *ret, struct pd_error *err)
 {
-        struct ledger_hold *p;
+        struct ledger_hold *p = NULL;
         wide part;
         int r;
 
@@ -154,8 +154,8 @@ int ledger_reserve(struct ledger *l, const struct ledger_terms *t, int64_t from_
         uint32_t *ret, struct ledger_change *change, struct pd_error *err)
 {
         struct ledger_change unused;
-        struct ledger_hold draft;
-        int64_t part;
+        struct ledger_hold draft = { 0 };
+        int64_t part = 0;
         int r;
 
         change = change_begin(change, &unused);
@@ -202,7 +202,7 @@ int ledger_renew(
         struct ledger *l, uint32_t hold, int64_t stop_wall_us, struct ledger_change *change, struct pd_error *err)
 {
         struct ledger_change unused;
-        struct ledger_hold *h, next;
+        struct ledger_hold *h = NULL, next = { 0 };
         int64_t more;
         int r;
 

@@ -51,8 +51,8 @@
 
 #define LEDGER_NONE UINT32_MAX
 #define LEDGER_KEY_MAX 65
-#define LEDGER_IDS_MAX (UINT32_C(1) << 24)         /* accounts, and holds, at a time                 */
-#define LEDGER_SPAN_MAX (100 * 365 * USEC_PER_DAY) /* a minimum, step, lag or margin is no longer */
+#define LEDGER_IDS_MAX (UINT32_C(1) << 24)     /* accounts, and holds, at a time                 */
+#define LEDGER_SPAN_MAX (36500 * USEC_PER_DAY) /* a minimum, step, lag or margin is no longer */
 
 enum ledger_scope { LEDGER_CONNECTION, LEDGER_PROJECT, LEDGER_JOB, LEDGER_SCOPE_N };
 

@@ -149,12 +149,15 @@ static int audit(struct ledger *l, struct pd_error *err)
 
         if (!counts)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the ledger");
-        vec_foreach (h, &l->holds)
-                for (size_t i = 0; i < LEDGER_SCOPE_N; i++)
+        for (size_t k = 0; k < l->holds.n; k++)
+                for (size_t i = 0; i < LEDGER_SCOPE_N; i++) {
+                        const struct ledger_hold *h = &l->holds.at[k];
+
                         if (h->state != LEDGER_FREE && h->account[i] != LEDGER_NONE) {
                                 counts[h->account[i]].open += ledger_rest(h);
                                 counts[h->account[i]].holds++;
                         }
+                }
         for (size_t i = 0; i < l->accounts.n; i++)
                 if (counts[i].open != l->accounts.at[i].open_nano || counts[i].holds != l->accounts.at[i].holds)
                         return fail_record(err, "account", (uint32_t)i);
@@ -178,7 +181,7 @@ static void note_free(struct ledger *l)
 int ledger_import(const struct ledger_record *records, size_t n, struct ledger *ret, struct pd_error *err)
 {
         struct ledger l = { 0 };
-        size_t accounts_n, holds_n;
+        size_t accounts_n = 0, holds_n = 0;
         int r = count_ids(records, n, &accounts_n, &holds_n, err);
 
         if (r < 0)

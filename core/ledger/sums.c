@@ -133,7 +133,7 @@ static int share_total(const int64_t *weight, size_t n, int64_t *ret, struct pd_
 
 int ledger_split(int64_t nano, const int64_t *weight, size_t n, int64_t *ret, struct pd_error *err)
 {
-        struct share s = { .nano = nano < 0 ? 0 : nano, .weight = weight, .n = n };
+        struct share s = { .nano = nano < 0 ? 0 : nano, .total = 1, .weight = weight, .n = n };
         int64_t left = s.nano, threshold;
         size_t equal;
         int r = share_total(weight, n, &s.total, err);
@@ -174,7 +174,8 @@ int ledger_hours(int64_t from_wall_us, int64_t until_wall_us, int64_t nano, int6
         int64_t at = from_wall_us;
 
         for (size_t i = 0; i < n; i++) {
-                int64_t end = (int64_t)at_most(((wide)at / USEC_PER_HOUR + 1) * USEC_PER_HOUR, until_wall_us);
+                int64_t hour = at / USEC_PER_HOUR * USEC_PER_HOUR;
+                int64_t end = until_wall_us - hour > USEC_PER_HOUR ? hour + USEC_PER_HOUR : until_wall_us;
 
                 ret_us[i] = end - at;
                 at = end;
