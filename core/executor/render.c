@@ -87,7 +87,7 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
         }
         if (!id_is_null(j->machine))
                 SET(o, "machine", json_string(id_format(ID_MACHINE, j->machine, text)));
-        if (j->state == JOB_ENDED && j->generation) {
+        if (j->state == JOB_ENDED && j->ran_us + j->ran_before_us > 0) { /* one that never ran has no code */
                 SET(o, "exit_code", json_integer(j->exit_code));
                 SET(o, "signal", json_integer(j->signal));
         }
