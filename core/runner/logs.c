@@ -4,6 +4,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "runner/logseek.h"
 #include "runner/runner.h"
 
 #define SCAN_BUDGET (INT64_C(32) << 20) /* bytes of log indexed in one turn of the loop */
@@ -15,6 +16,21 @@ static int open_log(const struct job *j)
         pd_cleanup(freep) char *path = job_file(j, "log");
 
         return path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+}
+
+/* The end of a log moves: what was asked for is looked up when it is answered. */
+static int seek(struct log_wait *w, const struct job *j, int fd, struct pd_error *err)
+{
+        int64_t since = 0, tail = 0;
+        int r = 0;
+
+        if (w->since_wall_us > 0)
+                r = logseek_since(&j->log, fd, w->since_wall_us, &since, err);
+        if (r >= 0 && w->tail >= 0)
+                r = logseek_tail(&j->log, fd, w->tail, &tail, err);
+        if (r >= 0 && (w->since_wall_us > 0 || w->tail >= 0))
+                w->offset = since > tail ? since : tail;
+        return r;
 }
 
 static int answer(struct log_wait *w, struct job *j, int fd, struct pd_error *err)
@@ -51,6 +67,8 @@ static int serve_wait(struct runner *r, struct log_wait *w)
         }
         if (fd >= 0)
                 e = logindex_scan(&j->log, fd, SCAN_BUDGET, &more, &err);
+        if (e == 0 && fd >= 0 && !more)
+                e = seek(w, j, fd, &err);
         if (e == 0 && (more || (w->offset >= j->log.content && job_live(j) && now_boot_us() < w->until_boot_us))) {
                 if (more)
                         logs_wake(r);
@@ -156,6 +174,8 @@ void logs_request(struct client *c, uint64_t request, const json_t *body)
         if (js_need_int(body, "offset", 0, INT64_MAX, &w.offset, &err) < 0 ||
                 js_need_int(body, "max", 1, INT64_MAX, &w.max, &err) < 0)
                 goto refuse;
+        w.tail = js_int(body, "tail", -1);
+        w.since_wall_us = js_int(body, "since_wall_us", 0);
         w.max = w.max < (int64_t)FRAME_BLOB_MAX ? w.max : (int64_t)FRAME_BLOB_MAX;
         wait = js_int(body, "wait_us", 0);
         w.until_boot_us = now_boot_us() + (wait < WAIT_MAX_US ? wait : WAIT_MAX_US);

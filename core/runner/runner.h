@@ -108,6 +108,7 @@ struct log_wait {
         uint64_t request;
         char job[ID_TEXT_MAX];
         int64_t offset, max, until_boot_us;
+        int64_t tail, since_wall_us; /* where to begin instead of offset; -1, 0 = not said */
 };
 
 struct runner {
@@ -126,7 +127,7 @@ struct runner {
         int listen_fd;
         bool own_socket;                    /* made by us: removed at the end */
         int64_t stop_wall_us, stop_boot_us; /* the machine's lease; 0 = none */
-        int64_t notice_wall_us;             /* its notice, which a boot ends; 0 = none */
+        int64_t notice_wall_us;             /* the machine's notice; 0 = none, also after a boot */
         bool broken;                        /* its records cannot be written: it ends       */
         bool vacating;                      /* the machine shuts down: no new starts */
         sd_event_source *listener, *ticker, *log_timer, *stop_signal[2];

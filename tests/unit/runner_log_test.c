@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "runner/logindex.h"
+#include "runner/logseek.h"
 #include "tap.h"
 
 #define STAMP "2026-11-30T20:36:24.000001000+00:00 stdout "
@@ -146,8 +146,80 @@ static void test_marks(void)
         (void)close(fd);
 }
 
+static const struct {
+        const char *name;
+        int64_t lines, want; /* an offset in "one\ntwo\nthree" */
+} tails[] = {
+        { "no line at all", 0, 13 },
+        { "the last line, which has no end yet", 1, 8 },
+        { "two lines", 2, 4 },
+        { "as many as there are", 3, 0 },
+        { "more than there are", 4, 0 },
+};
+
+static void test_tail(void)
+{
+        static const char framed[] = STAMP "F one\n" STAMP "F two\n" STAMP "P thr\n" STAMP "P ee\n";
+        struct logindex x = { 0 };
+        int fd = file_with(framed, sizeof framed - 1);
+        struct pd_error err;
+        int64_t at;
+        bool more;
+
+        logindex_clear(&x);
+        (void)logindex_scan(&x, fd, 1 << 20, &more, &err);
+        for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+                at = -1;
+                tap_ok(logseek_tail(&x, fd, tails[i].lines, &at, &err) == 0 && at == tails[i].want,
+                        "the tail begins right: %s", tails[i].name);
+        }
+        logindex_clear(&x);
+        (void)close(fd);
+}
+
+/* Line i of a long log was written at second i. */
+static void test_seek_far(void)
+{
+        pd_cleanup(freep) char *framed = malloc(8 << 20);
+        struct logindex x = { 0 };
+        struct pd_error err;
+        int64_t offsets[40001] = { 0 }, at;
+        size_t f = 0;
+        bool more = true, good = true;
+        int fd;
+
+        for (int i = 0; i < 40000; i++) {
+                int n = sprintf(framed + f, "2026-11-30T%02d:%02d:%02d.000000000+00:00 stdout F line %d\n", i / 3600,
+                        i / 60 % 60, i % 60, i);
+
+                f += (size_t)n;
+                offsets[i + 1] = offsets[i] + n - (int)sizeof STAMP - 1;
+        }
+        fd = file_with(framed, f);
+        logindex_clear(&x);
+        for (int turns = 0; more && turns < 1000; turns++)
+                good &= logindex_scan(&x, fd, 1 << 20, &more, &err) == 0;
+        good &= x.content == offsets[40000];
+        tap_ok(good, "a long log with a line each second");
+        for (int64_t i = 0; good && i <= 40000; i += 777)
+                good &= logseek_tail(&x, fd, i, &at, &err) == 0 && at == offsets[40000 - i];
+        tap_ok(good, "its tail begins right, however long");
+        for (int64_t i = 0; good && i < 40000; i += 777)
+                good &= logseek_since(&x, fd,
+                                STAMP_US - 1 - (20 * 3600 + 36 * 60 + 24) * USEC_PER_SEC + i * USEC_PER_SEC, &at,
+                                &err) == 0 &&
+                        at == offsets[i];
+        tap_ok(good, "since a time: the first line of that second");
+        tap_ok(logseek_since(&x, fd, STAMP_US + USEC_PER_DAY, &at, &err) == 0 && at == x.content,
+                "since a time to come: its end");
+        logindex_clear(&x);
+        (void)close(fd);
+}
+
 int main(void)
 {
+        test_tail();
+        test_seek_far();
         test_rows();
         test_growing();
         test_times();
