@@ -13,5 +13,4 @@ int sim_stream_request(struct env_stream *s, uint64_t generation, const json_t *
 void sim_stream_close(struct env_stream *s);
 void sim_forget_requests(struct world *w);
 void sim_job_clear(struct sim_job *s);
-
 #endif

@@ -43,6 +43,48 @@ static uint64_t rng_next(struct world *w) /* xorshift64* */
         return w->rng * UINT64_C(2685821657736338717);
 }
 
+/* --- faults --- */
+#define FAULT_NAME(name_, text_) text_,
+const char *const world_fault_names[FAULT_N] = { WORLD_FAULTS(FAULT_NAME) };
+#undef FAULT_NAME
+
+uint64_t world_chance(struct world *w, uint64_t below)
+{
+        w->chance += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+        uint64_t z = w->chance;
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        z ^= z >> 31;
+        return below ? z % below : 0;
+}
+
+static bool at_work(const struct world *w)
+{
+        if (w->open_requests > 0 || (w->store && store_queued(w->store) > 0))
+                return true;
+        for (size_t i = 0; i < SIM_JOBS; i++)
+                if (world_live(&w->jobs[i]) && !streq(w->jobs[i].phase, "running"))
+                        return true;
+        return false;
+}
+
+void world_struck(struct world *w, enum world_fault f)
+{
+        w->struck[f]++;
+        w->at_work[f] += at_work(w);
+        if (w->watch && w->watch->struck)
+                w->watch->struck(w, f);
+}
+
+bool world_fault(struct world *w, enum world_fault f)
+{
+        if (!w->rate[f] || w->dying || world_chance(w, 10000) >= w->rate[f])
+                return false;
+        world_struck(w, f);
+        return true;
+}
+
 static void random_bytes(struct env *e, void *ret, size_t n)
 {
         uint8_t *p = ret;
@@ -129,7 +171,16 @@ static void plugin_answer(struct world *w, void *arg)
                 items = json_array();
         else if (streq(n->slot, "terminate"))
                 w->power_calls++;
-        n->done(n->arg, NULL, answer, items, NULL, 0);
+        if (w->watch && w->watch->plugin)
+                w->watch->plugin(w, n->slot);
+        if (world_fault(w, FAULT_PLUGIN_FAILS)) {
+                struct pd_error err;
+
+                (void)pd_fail(&err, PD_E_TRANSIENT, "the provider cannot be reached");
+                n->done(n->arg, &err, NULL, NULL, NULL, 0);
+        } else {
+                n->done(n->arg, NULL, answer, items, NULL, 0);
+        }
         free(n);
 }
 
@@ -149,9 +200,12 @@ static int plugin_open(struct env *e, const char *name, const char *path, enum p
 static int plugin_call(struct env_plugin *p, const char *slot, const json_t *args, const char *token,
         int64_t timeout_us, env_answer_fn done, void *arg, struct pd_error *err)
 {
-        struct plugin_note *n = calloc(1, sizeof *n);
+        struct plugin_note *n;
 
-        (void)args, (void)token, (void)timeout_us, (void)err;
+        (void)args, (void)token, (void)timeout_us;
+        if (p->w->dying)
+                return pd_fail(err, PD_E_TRANSIENT, "the daemon is dead");
+        n = calloc(1, sizeof *n);
         if (!n)
                 abort();
         (void)str_format(n->slot, sizeof n->slot, "%s", slot);
@@ -166,15 +220,54 @@ static void plugin_close(struct env_plugin *p)
         free(p);
 }
 
-/* --- the store: the real one --- */
+/* --- the store: the real one, and a daemon that can die on either side of a commit --- */
+struct last_word {
+        struct world *w;
+        store_done_fn done;
+        void *arg;
+};
+
+static void on_disk(void *arg, const struct pd_error *err)
+{
+        struct last_word *l = arg;
+        struct pd_error dead;
+
+        (void)pd_fail(&dead, PD_E_CANCELLED, "the daemon died before it heard of it");
+        if (l->done)
+                l->done(l->arg, l->w->dying ? &dead : err);
+        free(l);
+}
+
 static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, struct pd_error *err)
 {
-        return store_apply(e->store, t, done, arg, err);
+        struct world *w = world_of(e);
+        struct last_word *l;
+        int r;
+
+        if (w->dying || (w->engine && world_fault(w, FAULT_DEATH_BEFORE_COMMIT))) {
+                w->dying = true;
+                txn_free(t);
+                return pd_fail(err, PD_E_CANCELLED, "the daemon died before it was on disk");
+        }
+        l = calloc(1, sizeof *l);
+        if (!l)
+                abort();
+        *l = (struct last_word){ w, done, arg };
+        r = store_apply(e->store, t, on_disk, l, err);
+        if (r < 0)
+                free(l);
+        else if (w->engine && world_fault(w, FAULT_DEATH_AFTER_COMMIT))
+                w->dying = true;
+        return r;
 }
 
 static void fatal(struct env *e, const struct pd_error *why)
 {
-        world_of(e)->fatal = *why;
+        struct world *w = world_of(e);
+
+        if (w->dying)
+                return;
+        w->fatal = *why;
         printf("# fatal: %s\n", why->text);
 }
 
@@ -196,13 +289,13 @@ static const struct env_ops ops = {
 };
 
 /* --- running --- */
-static void settle(struct world *w)
+void world_settle(struct world *w)
 {
-        while (store_queued(w->store) > 0 && !w->fatal.code)
+        while (w->store && store_queued(w->store) > 0 && !w->fatal.code)
                 (void)sd_event_run(w->loop, 1000000);
 }
 
-static bool step(struct world *w, int64_t until)
+bool world_step(struct world *w, int64_t until)
 {
         struct env_timer *t = NULL;
         size_t ev = SIZE_MAX;
@@ -236,7 +329,7 @@ static bool step(struct world *w, int64_t until)
                 vec_swap_remove(&w->events, ev);
                 x.fire(w, x.arg);
         }
-        settle(w);
+        world_settle(w);
         timers_sweep(w);
         return true;
 }
@@ -245,9 +338,11 @@ void world_run(struct world *w, int64_t us)
 {
         int64_t until = w->boot_us + us;
 
-        settle(w);
-        while (!w->fatal.code && step(w, until))
+        world_settle(w);
+        while (!w->fatal.code && !w->dying && world_step(w, until))
                 ;
+        if (w->dying)
+                return;
         w->wall_us += until - w->boot_us;
         w->boot_us = until;
 }
@@ -264,10 +359,13 @@ static int start(struct world *w, bool fresh)
                 return -1;
         }
         w->env = (struct env){ .ops = &ops, .store = w->store };
+        w->dying = false;
         if (engine_new(&w->engine, &w->env, &w->site, &err) < 0 || engine_start(w->engine, &err) < 0) {
                 printf("# %s\n", err.text);
                 return -1;
         }
+        if (w->watch && w->watch->started)
+                w->watch->started(w);
         return 0;
 }
 
@@ -280,7 +378,8 @@ int world_new(struct world *w, const json_t *site_settings)
                 .save_us = 2 * USEC_PER_SEC,
                 .start_us = 3 * USEC_PER_SEC,
                 .stop_us = USEC_PER_SEC };
-        (void)str_format(w->dir, sizeof w->dir, "/var/tmp/portald-world-XXXXXX");
+        (void)str_format(w->dir, sizeof w->dir, "%s/portald-world-XXXXXX",
+                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/var/tmp"); /* in memory, the same code costs no disk */
         if (!mkdtemp(w->dir) || sd_event_new(&w->loop) < 0)
                 return -1;
         w->checkpoints = json_object();
@@ -305,7 +404,7 @@ int world_new(struct world *w, const json_t *site_settings)
 
 static void stop(struct world *w)
 {
-        settle(w);
+        world_settle(w);
         w->engine = engine_free(w->engine);
         w->store = store_close(w->store);
         timers_sweep(w);
@@ -317,9 +416,16 @@ static void stop(struct world *w)
                 }
 }
 
+void world_die(struct world *w)
+{
+        w->dying = true;
+        stop(w);
+}
+
 int world_restart(struct world *w)
 {
-        stop(w);
+        if (w->engine)
+                stop(w);
         return start(w, false);
 }
 
@@ -327,7 +433,8 @@ void world_free(struct world *w)
 {
         char command[128];
 
-        stop(w);
+        if (w->engine || w->store)
+                stop(w);
         vec_foreach (t, &w->timers)
                 free(*t);
         vec_free(&w->timers);
@@ -374,8 +481,8 @@ void world_ask(struct world *w, const char *verb, const char *target, json_t *ar
 
         *ret = (struct reply){ 0 };
         (void)engine_request(w->engine, &rq, on_reply, ret);
-        settle(w);
-        for (int i = 0; i < 600 && !ret->done && !w->fatal.code; i++)
+        world_settle(w);
+        for (int i = 0; i < 600 && !ret->done && !w->fatal.code && !w->dying; i++)
                 world_run(w, 100 * USEC_PER_MSEC);
 }
 

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world/oracle.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define CHECK_US (60 * USEC_PER_SEC)
+#define SAVE_MAX_US (10 * USEC_PER_MIN)
+#define SLACK_US (3 * USEC_PER_MIN)
+#define REVIEW_US (USEC_PER_HOUR + SLACK_US) /* clocks of waiting jobs: no deadline is trusted for longer */
+#define LOOK_US (6 * USEC_PER_HOUR)
+#define REQUESTS_AN_HOUR 150
+#define PLUGIN_CALLS_AN_HOUR 1000
+
+static const char *const policies[ORACLE_POLICY_N] = { "ttl", "idle", "notice", "lease" };
+
+/* --- the log, and what was broken --- */
+void oracle_log(struct oracle *o, const char *fmt, ...)
+{
+        char *line = o->trace[o->trace_n++ % ARRAY_LEN(o->trace)];
+        int n = snprintf(line, sizeof o->trace[0], "%8.3fh ", (double)o->w->boot_us / (double)USEC_PER_HOUR);
+        va_list ap;
+
+        va_start(ap, fmt);
+        (void)vsnprintf(line + n, sizeof o->trace[0] - (size_t)n, fmt, ap);
+        va_end(ap);
+        for (const char *p = line; *p; p++)
+                o->digest = (o->digest ^ (uint8_t)*p) * UINT64_C(1099511628211);
+        if (o->verbose)
+                printf("# %s\n", line);
+}
+
+void oracle_broken(struct oracle *o, int law, const char *fmt, ...)
+{
+        va_list ap;
+
+        if (o->law)
+                return;
+        o->law = law;
+        va_start(ap, fmt);
+        (void)vsnprintf(o->text, sizeof o->text, fmt, ap);
+        va_end(ap);
+        oracle_log(o, "BROKEN law %d: %s", law, o->text);
+}
+
+static void held(struct oracle *o, int law)
+{
+        o->held[law]++;
+}
+
+struct oracle_job *oracle_job(struct oracle *o, const char *id)
+{
+        for (size_t i = 0; i < o->jobs_n; i++)
+                if (streq(o->jobs[i].id, id))
+                        return &o->jobs[i];
+        if (o->jobs_n == ORACLE_JOBS || !*id)
+                return NULL;
+        o->jobs[o->jobs_n] = (struct oracle_job){
+                .ttl_us = INT64_MIN, .ttl_keep_us = USEC_PER_HOUR, .idle_after_us = 10 * USEC_PER_MIN /* at least */
+        };
+        (void)str_format(o->jobs[o->jobs_n].id, sizeof o->jobs[0].id, "%s", id);
+        return &o->jobs[o->jobs_n++];
+}
+
+/* The furthest that the wall clock ever was: what was due by it may have been done. */
+static int64_t wall_most(struct oracle *o)
+{
+        if (o->w->wall_us > o->wall_max_us)
+                o->wall_max_us = o->w->wall_us;
+        return o->wall_max_us;
+}
+
+static const struct sim_job *placement_of(const struct oracle *o, const struct oracle_job *j)
+{
+        for (size_t i = 0; i < SIM_JOBS; i++)
+                if (o->w->jobs[i].used && streq(o->w->jobs[i].job, j->id))
+                        return &o->w->jobs[i];
+        return NULL;
+}
+
+static int64_t running_us(const struct oracle *o, const struct sim_job *s)
+{
+        return s->started_boot_us ? o->w->boot_us - s->started_boot_us : 0;
+}
+
+/* --- the disk, from outside --- */
+static int64_t disk_int(struct oracle *o, const char *sql, const char *a, const char *b)
+{
+        sqlite3_stmt *st = NULL;
+        int64_t v = -1;
+
+        if (sqlite3_prepare_v2(o->db, sql, -1, &st, NULL) == SQLITE_OK) {
+                if (a)
+                        (void)sqlite3_bind_text(st, 1, a, -1, SQLITE_TRANSIENT);
+                if (b)
+                        (void)sqlite3_bind_text(st, 2, b, -1, SQLITE_TRANSIENT);
+                if (sqlite3_step(st) == SQLITE_ROW)
+                        v = sqlite3_column_int64(st, 0);
+        }
+        sqlite3_finalize(st);
+        return v;
+}
+
+/* --- requests that reach the runner --- */
+/* Law 4: an open intent on disk that says this very thing. */
+static void check_recorded(struct oracle *o, const char *op, const json_t *body)
+{
+        static const char *const kinds[] = {
+                "start", "save", "stop", "release", "lease", "notice", "drop", "forget", NULL
+        };
+        char *text;
+
+        for (const char *const *k = kinds; *k; k++) {
+                if (!streq(*k, op))
+                        continue;
+                text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
+                held(o, 4);
+                if (disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind=?1 AND body=?2", op, text) < 1)
+                        oracle_broken(o, 4, "\"%s\" reached the runner and no open intent on disk says so", op);
+                free(text);
+                return;
+        }
+}
+
+static void check_start(struct oracle *o, struct oracle_job *j, uint64_t generation, const json_t *body)
+{
+        const char *restore = js_str(json_object_get(body, "restore"), "checkpoint", NULL);
+        const struct sim_job *s = placement_of(o, j);
+        char on_disk[48];
+
+        if (s && s->generation == generation)
+                return; /* told twice */
+        held(o, 1);
+        held(o, 18);
+        if (j->newest_generation)
+                held(o, 2);
+        if (j->live_generation && j->live_generation != generation)
+                oracle_broken(o, 2, "generation %llu is to start while %llu lives", (unsigned long long)generation,
+                        (unsigned long long)j->live_generation);
+        if (generation <= j->newest_generation)
+                oracle_broken(o, 18, "generation %llu is to start after %llu", (unsigned long long)generation,
+                        (unsigned long long)j->newest_generation);
+        (void)str_format(on_disk, sizeof on_disk, "%llu", (unsigned long long)generation);
+        if (j->newest[0])
+                held(o, 5);
+        if (j->rests)
+                oracle_broken(o, 5, "it is %s and started again, and nobody asked for that", j->state);
+        if (restore) {
+                held(o, 12);
+                if (!json_object_get(o->w->checkpoints, restore))
+                        oracle_broken(o, 12, "it is to run on from %s, which was dropped", restore);
+        }
+}
+
+static void check_drop(struct oracle *o, const struct oracle_job *j, const json_t *body)
+{
+        const char *ckp = js_str(body, "checkpoint", "");
+
+        held(o, 12);
+        if (!streq(ckp, j->newest))
+                return;
+        if (!streq(j->state, "ended"))
+                oracle_broken(o, 12, "its newest checkpoint is dropped while it is %s", j->state);
+        else if (streq(j->cause, "ttl") && wall_most(o) < j->ended_wall_us + j->ttl_keep_us)
+                oracle_broken(o, 12, "ttl ended it, and its checkpoint is dropped before its time");
+}
+
+static int policy_at(const char *cause)
+{
+        for (int i = 0; i < ORACLE_POLICY_N; i++)
+                if (streq(policies[i], cause))
+                        return i;
+        return -1;
+}
+
+/* Nobody ends or suspends a job without a reason (laws 10, 20). */
+static void check_save(struct oracle *o, const struct oracle_job *j, const json_t *body)
+{
+        const char *cause = js_str(body, "cause", "");
+        const struct sim_job *s = placement_of(o, j);
+
+        held(o, 20);
+        if (streq(cause, "user") && !j->asked_suspend)
+                oracle_broken(o, 20, "a save for a user who never asked");
+        if (s && world_live(s) && streq(cause, "idle") && o->w->boot_us - s->quiet_boot_us < j->idle_after_us - SLACK_US)
+                oracle_broken(o, 20, "P-09 saved as idle after %lld s of quiet",
+                        (long long)((o->w->boot_us - s->quiet_boot_us) / USEC_PER_SEC));
+        if (s && world_live(s) && streq(cause, "ttl")) {
+                held(o, 15);
+                if (j->ttl_us >= 0 && j->ran_us + running_us(o, s) < j->ttl_us - 2 * USEC_PER_SEC)
+                        oracle_broken(o, 15, "P-01 its time limit is %lld s and it ran for %lld",
+                                (long long)(j->ttl_us / USEC_PER_SEC),
+                                (long long)((j->ran_us + running_us(o, s)) / USEC_PER_SEC));
+        }
+        if (streq(cause, "notice") && !o->any_notice)
+                oracle_broken(o, 20, "a save for a notice that nobody gave");
+}
+
+static void check_stop(struct oracle *o, const struct oracle_job *j, uint64_t generation, const json_t *body)
+{
+        const struct sim_job *s = placement_of(o, j);
+
+        held(o, 20);
+        if (!s || !world_live(s) || s->generation != generation)
+                return;
+        /* a stray: the record says that this stay is over */
+        if (j->known && (j->generation != (int64_t)generation || streq(j->state, "ended") || streq(j->state, "suspended")))
+                return;
+        if (streq(js_str(body, "cause", ""), "user") && !j->asked_stop)
+                oracle_broken(o, 20, "a stop for a user who never asked; it is %s", j->state);
+}
+
+static void count(struct oracle *o, struct oracle_job *j, const char *op)
+{
+        int64_t hour = o->w->boot_us / USEC_PER_HOUR;
+
+        if (j->hour != hour) {
+                j->hour = hour;
+                j->requests = 0;
+        }
+        held(o, 26);
+        if (++j->requests > REQUESTS_AN_HOUR)
+                oracle_broken(o, 26, "more than %d requests in an hour, the last is \"%s\"", REQUESTS_AN_HOUR, op);
+}
+
+void oracle_request(struct oracle *o, uint64_t generation, const json_t *body)
+{
+        const char *op = js_str(body, "op", "");
+        struct oracle_job *j = oracle_job(o, js_str(body, "job", ""));
+
+        if (!streq(op, "lease") && !streq(op, "hello") && !streq(op, "list"))
+                oracle_log(o, "-> %s %s %llu %s", op, j ? j->id + 22 : "", (unsigned long long)generation,
+                js_str(body, "cause", ""));
+        check_recorded(o, op, body);
+        if (streq(op, "notice"))
+                o->any_notice = true;
+        if (!j)
+                return;
+        count(o, j, op);
+        if (streq(op, "start"))
+                check_start(o, j, generation, body);
+        else if (streq(op, "drop"))
+                check_drop(o, j, body);
+        else if (streq(op, "save"))
+                check_save(o, j, body);
+        else if (streq(op, "stop"))
+                check_stop(o, j, generation, body);
+}
+
+void oracle_plugin(struct oracle *o, const char *slot)
+{
+        int64_t hour = o->w->boot_us / USEC_PER_HOUR;
+
+        if (hour != o->plugin_hour) {
+                o->plugin_hour = hour;
+                o->plugin_calls = 0;
+        }
+        if (++o->plugin_calls > PLUGIN_CALLS_AN_HOUR)
+                oracle_broken(o, 26, "more than %d provider calls in an hour, the last is \"%s\"", PLUGIN_CALLS_AN_HOUR, slot);
+        held(o, 17);
+        if (streq(slot, "terminate"))
+                oracle_broken(o, 17, "an own machine was ended");
+}
+
+/* --- what truly happens --- */
+static void truth_saved(struct oracle *o, struct oracle_job *j, const struct sim_job *s)
+{
+        const char *state = js_str(s->save, "state", "");
+        int p = policy_at(js_str(s->save, "cause", ""));
+
+        if (streq(state, "committed")) {
+                if (!streq(j->newest, js_str(s->save, "checkpoint", "")) && p >= 0)
+                        o->acted[p]++;
+                (void)str_format(j->newest, sizeof j->newest, "%s", js_str(s->save, "checkpoint", ""));
+        } else if (streq(state, "refused")) {
+                held(o, 10);
+                if (p >= 0)
+                        o->refused[p]++;
+        }
+}
+
+void oracle_truth(struct oracle *o, const struct sim_job *s)
+{
+        struct oracle_job *j = oracle_job(o, s->job);
+        bool live = world_live(s);
+
+        oracle_log(o, "   %s %llu %s %s %s %s", s->job + 22, (unsigned long long)s->generation, s->phase, s->cause,
+                js_str(s->save, "state", ""), js_str(s->save, "cause", ""));
+        if (!j)
+                return;
+        if (s->generation > j->newest_generation) {
+                j->newest_generation = s->generation;
+                j->exited_counted = false;
+        }
+        j->live_generation = live ? s->generation : 0;
+        truth_saved(o, j, s);
+        if (live || j->exited_counted)
+                return;
+        j->exited_counted = true;
+        j->ran_us += s->ran_us;
+        if (streq(s->cause, "ttl")) {
+                held(o, 15);
+                if (j->ttl_us >= 0 && j->ran_us + j->lost_us < j->ttl_us - 2 * USEC_PER_SEC)
+                        oracle_broken(o, 15, "P-01 stopped for its time limit of %lld s after %lld s",
+                                (long long)(j->ttl_us / USEC_PER_SEC), (long long)(j->ran_us / USEC_PER_SEC));
+        }
+}
+
+void oracle_gone(struct oracle *o, const struct sim_job *s)
+{
+        struct oracle_job *j = oracle_job(o, s->job);
+
+        if (!j)
+                return;
+        oracle_log(o, "   %s %llu is gone", s->job + 22, (unsigned long long)s->generation);
+        if (j->live_generation)
+                j->lost_us += running_us(o, s); /* nobody can know how long it ran to the end */
+        j->live_generation = 0;
+}
+
+/* --- what the API says --- */
+static bool is_placed(const char *state)
+{
+        return streq(state, "starting") || streq(state, "running") || streq(state, "saving") ||
+               streq(state, "restoring") || streq(state, "ending");
+}
+
+static void check_ended(struct oracle *o, struct oracle_job *j, const char *before)
+{
+        if (is_placed(before) || !*before)
+                return;
+        if (streq(j->cause, "ttl")) {
+                held(o, 15);
+                if (j->ttl_wall_us && wall_most(o) < j->ttl_wall_us)
+                        oracle_broken(o, 15, "P-02 it waited, and was ended before its clock limit");
+        } else if (streq(j->cause, "expired")) {
+                held(o, 15);
+                if (j->expire_wall_us && wall_most(o) < j->expire_wall_us)
+                        oracle_broken(o, 15, "P-03 its checkpoint expired before its time");
+        }
+}
+
+static void new_term(struct oracle_job *j, const char *before)
+{
+        if (streq(before, "ended") && !streq(j->state, "ended"))
+                j->ran_us = j->lost_us = 0;
+}
+
+static void seen(struct oracle *o, const json_t *job)
+{
+        struct oracle_job *j = oracle_job(o, js_str(job, "id", ""));
+        int64_t generation = js_int(job, "generation", 0);
+        char before[16];
+
+        if (!j)
+                return;
+        memcpy(before, j->state, sizeof before);
+        (void)str_format(j->state, sizeof j->state, "%s", js_str(job, "state", ""));
+        (void)str_format(j->cause, sizeof j->cause, "%s", js_str(job, "cause", ""));
+        if (!streq(before, j->state))
+                oracle_log(o, "   %s is %s %s", j->id + 22, j->state, j->cause);
+        held(o, 18);
+        if (generation < j->generation)
+                oracle_broken(o, 18, "its generation went from %lld to %lld", (long long)j->generation, (long long)generation);
+        j->generation = generation;
+        j->known = j->dirty = true;
+        if (j->ttl_us == INT64_MIN)
+                j->ttl_us = js_int(job, "ttl_us", -1);
+        if (streq(j->state, "ended") && !streq(before, "ended"))
+                check_ended(o, j, before);
+        new_term(j, before);
+        j->ended_wall_us = js_int(job, "ended_wall_us", 0);
+        if (!is_placed(j->state)) {
+                j->ttl_wall_us = js_int(job, "ttl_wall_us", 0);
+                j->expire_wall_us = js_int(job, "expire_wall_us", 0);
+        }
+        if ((streq(j->state, "suspended") || streq(j->state, "ended")) && !streq(before, j->state))
+                j->rests = true;
+        if (streq(j->state, "running")) {
+                const json_t *trouble = json_object_get(job, "trouble");
+                const json_t *first = json_array_get(json_object_get(trouble, "values"), 0);
+
+                if (first && !*js_str(first, "path", ""))
+                        oracle_broken(o, 10, "a save was refused without a name");
+        }
+}
+
+static void on_change(void *arg, struct id job, uint32_t uid, const json_t *job_json)
+{
+        (void)job;
+        (void)uid;
+        if (!((struct oracle *)arg)->w->dying)
+                seen(arg, job_json);
+}
+
+/* --- questions of our own: answered at once --- */
+struct question {
+        bool done;
+        struct pd_error err;
+        json_t *body;
+};
+
+static void on_answer(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t n)
+{
+        struct question *q = arg;
+
+        (void)blob;
+        (void)n;
+        q->done = true;
+        if (err)
+                q->err = *err;
+        q->body = body;
+}
+
+static json_t *ask(struct oracle *o, const char *verb, const char *target, json_t *args, struct pd_error *ret)
+{
+        struct question q = { .err = { .code = PD_OK } };
+        js_owned *given = args ? args : json_object();
+        const struct engine_request rq = { .verb = verb,
+                .actor = { .uid = 1000, .user = "ada", .admin = true },
+                .target = target,
+                .args = given };
+
+        (void)engine_request(o->w->engine, &rq, on_answer, &q);
+        *ret = q.err;
+        return q.body;
+}
+
+/* Law 20: the history, replayed, is the present state; each step is one that there can be, and says why. */
+static bool may_go(const char *from, const char *to)
+{
+        static const char *const table[] = { ">queued", "queued>starting", "queued>restoring", "queued>ended",
+                "starting>running", "starting>queued", "starting>ending", "starting>ended", "restoring>running",
+                "restoring>queued", "restoring>suspended", "restoring>ending", "restoring>ended", "running>saving",
+                "running>suspended", "running>queued", "running>ending", "running>ended", "saving>running",
+                "saving>saving", "saving>suspended", "saving>queued", "saving>ending", "saving>ended",
+                "suspended>queued", "suspended>ended", "ending>ending", "ending>ended", "ended>queued" };
+        char edge[40];
+
+        (void)str_format(edge, sizeof edge, "%s>%s", from, to);
+        for (size_t i = 0; i < ARRAY_LEN(table); i++)
+                if (streq(table[i], edge))
+                        return true;
+        return false;
+}
+
+static void replay(struct oracle *o, struct oracle_job *j, const json_t *job)
+{
+        const char *at = "", *cause = "", *result = "";
+        size_t i;
+        json_t *row;
+
+        json_array_foreach (json_object_get(job, "history"), i, row) {
+                const char *to = js_str(row, "to", "");
+
+                if (i > 0 && !streq(js_str(row, "from", ""), at))
+                        oracle_broken(o, 20, "history goes on from %s, and it was %s", js_str(row, "from", ""), at);
+                if (!may_go(i ? at : "", to))
+                        oracle_broken(o, 20, "history goes from %s to %s", at, to);
+                at = to;
+                cause = js_str(row, "cause", "");
+                result = js_str(row, "result", "");
+                if ((streq(at, "saving") || streq(at, "suspended") || streq(at, "ending") || streq(at, "ended")) && !*cause)
+                        oracle_broken(o, 20, "it went to %s without a cause", at);
+                if (!*js_str(row, "message", ""))
+                        oracle_broken(o, 20, "it went to %s without a word", at);
+        }
+        held(o, 20);
+        if (!streq(at, js_str(job, "state", "")) || !streq(result, js_str(job, "result", "")) ||
+                !streq(cause, js_str(job, "cause", "")))
+                oracle_broken(o, 20, "history ends at %s %s, and it is %s %s", at, cause, js_str(job, "state", ""),
+                        js_str(job, "cause", ""));
+        j->dirty = false;
+}
+
+/* Law 3: whom a user was told of is there, until 60 days after the end. */
+static void look(struct oracle *o)
+{
+        for (size_t i = 0; i < o->jobs_n && !o->law; i++) {
+                struct oracle_job *j = &o->jobs[i];
+                struct pd_error err;
+                js_owned *job = NULL;
+                bool old = j->ended_wall_us && wall_most(o) > j->ended_wall_us + 60 * USEC_PER_DAY - USEC_PER_DAY;
+
+                if (!j->acked && !j->dirty)
+                        continue;
+                if (old && streq(j->state, "ended"))
+                        continue;
+                if (j->acked)
+                        held(o, 3);
+                if (j->acked && !j->dirty && streq(j->state, "ended") && i % 4 != (size_t)(o->w->boot_us / LOOK_US) % 4)
+                        continue; /* those at rest take turns */
+                job = ask(o, "show", j->id, NULL, &err);
+                if (!job && j->acked)
+                        oracle_broken(o, 3, "it was taken, and is lost: %s", err.text);
+                if (job)
+                        replay(o, j, job);
+        }
+}
+
+static void bounds(struct oracle *o)
+{
+        int64_t open = disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0", NULL, NULL);
+
+        held(o, 21);
+        if (open > 3 * (int64_t)o->jobs_n + 10)
+                oracle_broken(o, 21, "%lld intents are open for %zu jobs", (long long)open, o->jobs_n);
+}
+
+/* Law 15: what is overdue is ended, in the time that a check and a save take. */
+static void clocks(struct oracle *o, int64_t passed_us)
+{
+        for (size_t i = 0; i < o->jobs_n; i++) {
+                struct oracle_job *j = &o->jobs[i];
+                const struct sim_job *s = j->live_generation ? placement_of(o, j) : NULL;
+                int64_t wall = o->w->wall_us;
+                bool waits = streq(j->state, "suspended");
+                bool over = (j->ttl_wall_us && wall >= j->ttl_wall_us) || (j->expire_wall_us && wall >= j->expire_wall_us);
+
+                j->overdue_us = waits && over ? j->overdue_us + passed_us : 0;
+                if (waits && (j->ttl_wall_us || j->expire_wall_us))
+                        held(o, 15);
+                if (j->overdue_us > REVIEW_US)
+                        oracle_broken(o, 15, "P-02 P-03 it waits, and its time was over an hour ago");
+                if (s && j->ttl_us >= 0 && j->ran_us + running_us(o, s) > j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
+                        oracle_broken(o, 15, "P-01 its time limit is %lld s and it runs since %lld",
+                                (long long)(j->ttl_us / USEC_PER_SEC),
+                                (long long)((j->ran_us + running_us(o, s)) / USEC_PER_SEC));
+        }
+}
+
+static void refresh(struct oracle *o)
+{
+        struct pd_error err;
+        js_owned *all = ask(o, "list", NULL, json_pack("{s:b,s:i}", "all", 1, "limit", 1000), &err);
+        size_t i;
+        json_t *job;
+
+        json_array_foreach (json_object_get(all, "jobs"), i, job)
+                seen(o, job);
+}
+
+/* --- its own life --- */
+void oracle_init(struct oracle *o, struct world *w)
+{
+        *o = (struct oracle){ .w = w, .digest = UINT64_C(14695981039346656037) };
+}
+
+void oracle_up(struct oracle *o)
+{
+        char path[96];
+
+        o->watch = engine_watch_new(o->w->engine, on_change, o);
+        (void)str_format(path, sizeof path, "%s/portald.db", o->w->dir);
+        if (!o->db && sqlite3_open_v2(path, (sqlite3 **)&o->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+                oracle_broken(o, 4, "the store cannot be read from outside");
+        refresh(o);
+}
+
+void oracle_down(struct oracle *o)
+{
+        o->watch = NULL; /* the engine takes it along */
+        (void)sqlite3_close(o->db);
+        o->db = NULL;
+}
+
+void oracle_close(struct oracle *o)
+{
+        oracle_down(o);
+}
+
+void oracle_after(struct oracle *o)
+{
+        struct world *w = o->w;
+        int64_t passed = w->boot_us - o->last_look_us;
+
+        (void)wall_most(o);
+        if (w->fatal.code)
+                oracle_broken(o, 20, "the daemon gave up: %s", w->fatal.text);
+        if (passed < 5 * USEC_PER_MIN)
+                return;
+        if (w->engine && !w->dying) {
+                clocks(o, passed);
+                if (w->boot_us / LOOK_US != o->last_look_us / LOOK_US) {
+                        look(o);
+                        bounds(o);
+                }
+        } else {
+                for (size_t i = 0; i < o->jobs_n; i++)
+                        o->jobs[i].overdue_us = 0;
+        }
+        o->last_look_us = w->boot_us;
+}
+
+/* Law 23: after a week without faults and users, everything has come to rest. */
+void oracle_settled(struct oracle *o)
+{
+        int64_t open;
+
+        refresh(o);
+        look(o);
+        for (size_t i = 0; i < o->jobs_n; i++) {
+                struct oracle_job *j = &o->jobs[i];
+
+                if (!j->known)
+                        continue;
+                held(o, 23);
+                if (!streq(j->state, "ended") && !streq(j->state, "suspended"))
+                        oracle_broken(o, 23, "%s is still %s %s after a quiet week", j->id, j->state, j->cause);
+                if (j->live_generation)
+                        oracle_broken(o, 23, "%s is %s, and generation %llu of it still lives", j->id, j->state,
+                                (unsigned long long)j->live_generation);
+        }
+        open = disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind<>'lease'", NULL, NULL);
+        if (open)
+                oracle_broken(o, 23, "%lld intents are still open after a quiet week", (long long)open);
+}

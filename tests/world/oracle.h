@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Watches a simulated world and says which law was broken (ARCHITECTURE, "Laws").
+ *
+ * It knows what truly happens at the runner, what users asked and what the API answered; it shares no code with the rooms that it judges: jansson,
+ * and SQLite for a look at the disk from outside. */
+#ifndef TESTS_WORLD_ORACLE_H
+#define TESTS_WORLD_ORACLE_H
+
+#include "world/world.h"
+
+#define ORACLE_JOBS 256
+#define ORACLE_LAWS 27
+#define ORACLE_POLICIES(X) X("ttl") X("idle") X("notice") X("lease")
+enum { ORACLE_POLICY_N = 4 };
+
+struct oracle_job {
+        char id[40];
+        bool acked;     /* a user was told that it was taken */
+        bool dirty;     /* changed since its history was last replayed */
+        bool rests;     /* suspended or ended, and nobody asked for a resume since */
+        bool asked_stop, asked_suspend;
+        /* as submitted */
+        int64_t ttl_us /* -1 = off */, ttl_keep_us, idle_after_us;
+        /* the runner's truth */
+        uint64_t live_generation /* 0 = none */, newest_generation;
+        int64_t ran_us /* in this term, of placements that are over */, lost_us;
+        bool exited_counted;
+        char newest[40]; /* newest committed checkpoint */
+        /* what the API says, on disk */
+        bool known;
+        char state[16], cause[16];
+        int64_t generation, ended_wall_us, ttl_wall_us, expire_wall_us, overdue_us;
+        /* requests at the runner in this hour */
+        int64_t hour;
+        unsigned int requests;
+};
+
+struct oracle {
+        struct world *w;
+        void *db; /* sqlite3 */
+        struct engine_watch *watch;
+        struct oracle_job jobs[ORACLE_JOBS];
+        size_t jobs_n;
+        uint64_t held[ORACLE_LAWS];                                 /* how often a law's precondition held */
+        uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N]; /* saves by cause                      */
+        int64_t wall_max_us, last_look_us, plugin_hour;
+        unsigned int plugin_calls;
+        bool any_notice;
+        int law; /* the first one broken; 0 = none */
+        char text[400];
+        uint64_t digest;
+        char trace[48][160];
+        size_t trace_n;
+        bool verbose;
+};
+
+void oracle_init(struct oracle *o, struct world *w);
+void oracle_close(struct oracle *o);
+/* The daemon is up (again), or has gone. */
+void oracle_up(struct oracle *o);
+void oracle_down(struct oracle *o);
+void oracle_after(struct oracle *o); /* each event */
+void oracle_settled(struct oracle *o); /* at the very end: law 23 */
+struct oracle_job *oracle_job(struct oracle *o, const char *id); /* made on first sight; NULL = too many */
+__attribute__((format(printf, 2, 3))) void oracle_log(struct oracle *o, const char *fmt, ...);
+__attribute__((format(printf, 3, 4))) void oracle_broken(struct oracle *o, int law, const char *fmt, ...);
+/* The runner's side, from the world's watch. */
+void oracle_request(struct oracle *o, uint64_t generation, const json_t *body);
+void oracle_truth(struct oracle *o, const struct sim_job *s);
+void oracle_gone(struct oracle *o, const struct sim_job *s);
+void oracle_plugin(struct oracle *o, const char *slot);
+
+#endif

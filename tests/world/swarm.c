@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world/swarm.h"
+
+#include "base/quantity.h"
+#include "world/sim.h"
+
+#include <stdio.h>
+
+#define QUIET_DAYS 7
+#define EVENTS_MAX 4000000
+#define KEYS 16
+
+struct ask { /* a user's request; the daemon may die before it answers */
+        struct swarm *s;
+        size_t at;
+        char verb[16], key[16], body[8];
+        int64_t ttl_keep_us, idle_after_us; /* of a submit */
+};
+
+struct swarm {
+        struct world w; /* first */
+        struct oracle o;
+        struct world_watch watch;
+        const struct swarm_run *run;
+        uint64_t rng, submitted, jobs_wanted;
+        struct ask *asks[64];
+        int64_t act_boot_us, timed_boot_us[FAULT_N], every_us[FAULT_N];
+        int64_t stream_up_boot_us, up_boot_us; /* when what is down comes back; 0 = it is up */
+        struct engine_site other_site;
+        struct engine_connection other_connection;
+        json_t *other_options;
+        uint64_t reloads;
+        struct {
+                char key[16], body[8], job[40];
+        } keys[KEYS];
+        bool quiet;
+};
+
+/* --- dice --- */
+static uint64_t dice(struct swarm *s, uint64_t below)
+{
+        s->rng += UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t z = s->rng;
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        z ^= z >> 31;
+        return below ? z % below : 0;
+}
+
+static bool percent(struct swarm *s, uint64_t p)
+{
+        return dice(s, 100) < p;
+}
+
+/* Mostly short, at times long: as things are. */
+static int64_t span(struct swarm *s, int64_t min_us, int64_t max_us)
+{
+        int64_t us = (int64_t)dice(s, (uint64_t)(max_us - min_us));
+
+        for (uint64_t i = dice(s, 4); i > 0; i--)
+                us /= 3;
+        return min_us + us;
+}
+
+static struct swarm *swarm_of(struct world *w)
+{
+        return (struct swarm *)w;
+}
+
+/* --- what jobs do --- */
+struct doing {
+        char job[40];
+        uint64_t generation;
+        int what; /* 0 exits, 1 falls idle, 2 wakes up */
+};
+
+static void end_of(struct swarm *s, struct sim_job *j)
+{
+        static const struct {
+                int code, sig;
+                bool oom;
+        } ends[] = { { 0, 0, false }, { 0, 0, false }, { 0, 0, false }, { 1, 0, false }, { 3, 0, false },
+                { 139, 11, false }, { 137, 9, true } };
+        size_t i = dice(s, ARRAY_LEN(ends));
+
+        if (j->killing || !(streq(j->phase, "running") || streq(j->phase, "saving")))
+                return;
+        if (streq(j->phase, "saving"))
+                (void)json_object_set_new(j->save, "state", json_string("failed"));
+        sim_exit_as(&s->w, j, ends[i].code, ends[i].sig, ends[i].oom);
+}
+
+static void does(struct world *w, void *arg)
+{
+        struct doing *d = arg;
+        struct sim_job *j = world_sim(w, d->job);
+
+        if (j && j->generation == d->generation && d->what == 0)
+                end_of(swarm_of(w), j);
+        else if (j && j->generation == d->generation)
+                j->idle = d->what == 1;
+        free(d);
+}
+
+static void later(struct swarm *s, const struct sim_job *j, int what, int64_t us)
+{
+        struct doing *d = calloc(1, sizeof *d);
+
+        if (!d)
+                abort();
+        *d = (struct doing){ .generation = j->generation, .what = what };
+        (void)str_format(d->job, sizeof d->job, "%s", j->job);
+        sim_later(&s->w, us, does, d);
+}
+
+static void plan(struct swarm *s, const struct sim_job *j)
+{
+        if (s->quiet || percent(s, 75))
+                later(s, j, 0, span(s, USEC_PER_MIN, s->quiet ? 12 * USEC_PER_HOUR : 2 * USEC_PER_DAY));
+        if (percent(s, 40)) {
+                int64_t from = span(s, USEC_PER_MIN, 8 * USEC_PER_HOUR);
+
+                later(s, j, 1, from);
+                if (percent(s, 50))
+                        later(s, j, 2, from + span(s, USEC_PER_MIN, 4 * USEC_PER_HOUR));
+        }
+}
+
+/* --- the world tells --- */
+static void on_request(struct world *w, uint64_t generation, const json_t *body)
+{
+        oracle_request(&swarm_of(w)->o, generation, body);
+}
+
+static void on_truth(struct world *w, const struct sim_job *j)
+{
+        struct swarm *s = swarm_of(w);
+
+        oracle_truth(&s->o, j);
+        if (streq(j->phase, "running") && j->started_boot_us == w->boot_us && !json_is_object(j->save))
+                plan(s, j);
+}
+
+static void on_gone(struct world *w, const struct sim_job *j)
+{
+        oracle_gone(&swarm_of(w)->o, j);
+}
+
+static void on_plugin(struct world *w, const char *slot)
+{
+        oracle_plugin(&swarm_of(w)->o, slot);
+}
+
+static void on_struck(struct world *w, enum world_fault f)
+{
+        oracle_log(&swarm_of(w)->o, "!! %s", world_fault_names[f]);
+}
+
+static void on_started(struct world *w)
+{
+        oracle_up(&swarm_of(w)->o);
+}
+
+/* --- users --- */
+static void law_16(struct swarm *s, const struct ask *a, const struct pd_error *err, const char *job)
+{
+        for (size_t i = 0; i < KEYS; i++) {
+                if (!streq(s->keys[i].key, a->key))
+                        continue;
+                s->o.held[16]++;
+                if (streq(s->keys[i].body, a->body) ? !err && *s->keys[i].job && !streq(s->keys[i].job, job) : !err && *s->keys[i].job)
+                        oracle_broken(&s->o, 16, "key %s gave %s and then %s", a->key, s->keys[i].job, job);
+                if (!err && !*s->keys[i].job)
+                        (void)str_format(s->keys[i].job, sizeof s->keys[i].job, "%s", job);
+                return;
+        }
+}
+
+static void on_reply(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t n)
+{
+        struct ask *a = arg;
+        struct swarm *s = a->s;
+        const char *id = js_str(json_object_get(body, "job"), "id", "");
+
+        (void)blob;
+        (void)n;
+        if (!s->w.dying) {
+                oracle_log(&s->o, "<- %s %d %s", a->verb, err ? (int)err->code : 0, *id ? id + 22 : "");
+                if (streq(a->verb, "submit") && !err) {
+                        struct oracle_job *j = oracle_job(&s->o, id);
+
+                        if (j && !j->acked) {
+                                j->acked = true;
+                                j->ttl_keep_us = a->ttl_keep_us;
+                                j->idle_after_us = a->idle_after_us;
+                        }
+                }
+                if (*a->key)
+                        law_16(s, a, err, id);
+        }
+        json_decref(body);
+        s->asks[a->at] = NULL;
+        free(a);
+}
+
+static int64_t as_span(const char *text, int64_t otherwise)
+{
+        int64_t us;
+        struct pd_error err;
+
+        return text && duration_parse(text, &us, &err) >= 0 ? us : otherwise;
+}
+
+static void ask(struct swarm *s, const char *verb, const char *target, json_t *args, const char *key, const char *body)
+{
+        const json_t *flags = json_object_get(json_object_get(args, "settings"), "flag");
+        js_owned *given = args ? args : json_object();
+        const struct engine_request rq = { .verb = verb,
+                .actor = { .uid = 1000, .user = "ada", .admin = true },
+                .target = target,
+                .args = given,
+                .key = key };
+        struct ask *a;
+        size_t at = 0;
+
+        while (at < ARRAY_LEN(s->asks) && s->asks[at])
+                at++;
+        if (at == ARRAY_LEN(s->asks)) {
+                oracle_broken(&s->o, 21, "64 requests wait for their answer");
+                return;
+        }
+        a = calloc(1, sizeof *a);
+        if (!a)
+                abort();
+        a->s = s;
+        a->at = at;
+        (void)str_format(a->verb, sizeof a->verb, "%s", verb);
+        (void)str_format(a->key, sizeof a->key, "%s", key ? key : "");
+        (void)str_format(a->body, sizeof a->body, "%s", body ? body : "");
+        a->ttl_keep_us = as_span(js_str(flags, "ttl.keep", NULL), 7 * USEC_PER_DAY);
+        a->idle_after_us = as_span(js_str(flags, "idle.after", NULL), 30 * USEC_PER_MIN);
+        s->asks[at] = a;
+        oracle_log(&s->o, "ask %s %s", verb, target && strlen(target) > 22 ? target + 22 : "");
+        (void)engine_request(s->w.engine, &rq, on_reply, a);
+}
+
+static const char *one_of(struct swarm *s, const char *const *list, size_t n)
+{
+        return list[dice(s, n)];
+}
+
+static void set(json_t *o, const char *key, const char *value)
+{
+        if (value)
+                (void)json_object_set_new(o, key, json_string(value));
+}
+
+static json_t *settings(struct swarm *s)
+{
+        static const char *const ttl[] = { NULL, NULL, "30m", "2h", "8h", "1d", "5d", "off", "off" };
+        static const char *const keep[] = { NULL, NULL, "1h", "1d", "10d" };
+        static const char *const ttl_keep[] = { NULL, NULL, "1h", "2d" };
+        static const char *const idle[] = { NULL, NULL, "off" };
+        static const char *const after[] = { NULL, NULL, "10m", "2h" };
+        static const char *const spot[] = { NULL, NULL, NULL, "off" };
+        static const char *const deadline[] = { NULL, NULL, "30s", "2m" };
+        json_t *o = json_object();
+
+        set(o, "ttl", one_of(s, ttl, ARRAY_LEN(ttl)));
+        set(o, "checkpoint.keep", one_of(s, keep, ARRAY_LEN(keep)));
+        set(o, "ttl.keep", one_of(s, ttl_keep, ARRAY_LEN(ttl_keep)));
+        set(o, "idle", one_of(s, idle, ARRAY_LEN(idle)));
+        set(o, "idle.after", one_of(s, after, ARRAY_LEN(after)));
+        set(o, "spot", one_of(s, spot, ARRAY_LEN(spot)));
+        set(o, "save.deadline", one_of(s, deadline, ARRAY_LEN(deadline)));
+        return o;
+}
+
+static void submit(struct swarm *s)
+{
+        static const char *const cpus[] = { "500m", "1", "1", "2", "4", "8" };
+        json_t *set_of = settings(s), *args;
+        char key[16] = "", body[8] = "";
+
+        s->submitted++;
+        if (percent(s, 30)) { /* a key, at times one that was used, at times with another body */
+                size_t at = dice(s, KEYS);
+
+                (void)str_format(key, sizeof key, "key-%zu", at);
+                (void)str_format(body, sizeof body, "b%d", percent(s, 15) ? 1 : 0);
+                if (!*s->keys[at].key) {
+                        (void)str_format(s->keys[at].key, sizeof s->keys[at].key, "%s", key);
+                        (void)str_format(s->keys[at].body, sizeof s->keys[at].body, "%s", body);
+                }
+                (void)json_object_clear(set_of);
+        }
+        args = json_pack("{s:{s:s,s:[s,s],s:s},s:{s:o}}", "spec", "image", "oci:/srv/images/debian", "command", "train",
+                *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "settings", "flag", set_of);
+        ask(s, "submit", NULL, args, *key ? key : NULL, body);
+}
+
+static struct oracle_job *any_job(struct swarm *s, const char *state)
+{
+        size_t from = s->o.jobs_n ? dice(s, s->o.jobs_n) : 0;
+
+        for (size_t i = 0; i < s->o.jobs_n; i++) {
+                struct oracle_job *j = &s->o.jobs[(from + i) % s->o.jobs_n];
+
+                if (j->known && (!*state || streq(j->state, state)))
+                        return j;
+        }
+        return s->o.jobs_n ? &s->o.jobs[from] : NULL;
+}
+
+static json_t *may_wait(struct swarm *s)
+{
+        return percent(s, 50) ? json_pack("{s:i}", "wait_ms", (int)dice(s, 20000)) : json_object();
+}
+
+static void act_on(struct swarm *s, uint64_t what)
+{
+        struct oracle_job *j;
+
+        if (what < 22) {
+                j = any_job(s, percent(s, 80) ? "running" : "");
+                if (j)
+                        j->asked_suspend = true, ask(s, "suspend", j->id, may_wait(s), NULL, NULL);
+        } else if (what < 50) {
+                j = any_job(s, percent(s, 80) ? "suspended" : "");
+                if (j) {
+                        json_t *args = may_wait(s);
+
+                        if (percent(s, 10))
+                                (void)json_object_set_new(args, "fresh", json_true());
+                        j->rests = false;
+                        ask(s, "resume", j->id, args, NULL, NULL);
+                }
+        } else if (what < 60) {
+                j = any_job(s, percent(s, 70) ? "running" : "");
+                if (j)
+                        j->asked_stop = true, ask(s, "stop", j->id, json_pack("{s:b}", "force", percent(s, 30)), NULL, NULL);
+        } else if (what < 68) {
+                j = any_job(s, "running");
+                if (j)
+                        ask(s, "precheck", j->id, NULL, NULL, NULL);
+        } else if (what < 72) {
+                s->o.any_notice = true;
+                ask(s, "notice", "lab", json_pack("{s:s}", "in", percent(s, 50) ? "2m" : "30s"), NULL, NULL);
+        } else {
+                static const char *const reads[] = { "show", "explain", "logs" };
+
+                j = any_job(s, "");
+                if (j)
+                        ask(s, reads[dice(s, 3)], j->id, NULL, NULL, NULL);
+        }
+}
+
+static void user(struct swarm *s)
+{
+        uint64_t left = s->jobs_wanted > s->submitted ? s->jobs_wanted - s->submitted : 0;
+
+        if (s->w.engine && !s->w.dying) {
+                if (left && percent(s, s->submitted < 3 ? 100 : 22))
+                        submit(s);
+                else
+                        act_on(s, dice(s, 90));
+        }
+        s->act_boot_us = s->w.boot_us + span(s, USEC_PER_SEC, s->run->days * USEC_PER_DAY / 45);
+}
+
+/* --- faults with a time of their own --- */
+static void clock_step(struct swarm *s, int way)
+{
+        s->w.wall_us += way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w, world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN));
+}
+
+static void reload(struct swarm *s)
+{
+        struct engine_site *next = s->reloads++ % 2 ? &s->w.site : &s->other_site;
+        struct pd_error err;
+
+        if (!s->w.engine || s->w.dying)
+                return;
+        s->other_site = s->w.site;
+        s->other_connection = s->w.connection;
+        s->other_connection.options = s->other_options;
+        s->other_site.connections = &s->other_connection;
+        if (engine_reload(s->w.engine, next, &err) < 0)
+                oracle_broken(&s->o, 21, "a good site was refused: %s", err.text);
+}
+
+static void down(struct swarm *s, int64_t most_us)
+{
+        int64_t until = s->w.boot_us + USEC_PER_SEC + (int64_t)world_chance(&s->w, (uint64_t)most_us);
+
+        if (until > s->stream_up_boot_us)
+                s->stream_up_boot_us = until;
+}
+
+static void strike_death(struct swarm *s)
+{
+        s->w.dying = true;
+}
+
+static void strike_stream(struct swarm *s)
+{
+        world_reach(&s->w, false);
+        down(s, world_chance(&s->w, 4) ? 5 * USEC_PER_MIN : 3 * USEC_PER_HOUR);
+}
+
+static void strike_runner(struct swarm *s)
+{
+        sim_runner_restart(&s->w);
+        down(s, 20 * USEC_PER_SEC);
+}
+
+static void strike_reboot(struct swarm *s)
+{
+        sim_reboot(&s->w);
+        down(s, 5 * USEC_PER_MIN);
+}
+
+static void strike_state(struct swarm *s)
+{
+        sim_state_lost(&s->w);
+        down(s, 5 * USEC_PER_MIN);
+}
+
+static void strike_ahead(struct swarm *s)
+{
+        clock_step(s, 1);
+}
+
+static void strike_back(struct swarm *s)
+{
+        clock_step(s, -1);
+}
+
+static void strike_notice(struct swarm *s)
+{
+        s->o.any_notice = true;
+        world_notice(&s->w, 30 * USEC_PER_SEC + (int64_t)world_chance(&s->w, 3 * USEC_PER_MIN));
+}
+
+static void strike_measures(struct swarm *s)
+{
+        s->w.no_measures_until_boot_us = s->w.boot_us + (int64_t)world_chance(&s->w, 2 * USEC_PER_HOUR);
+}
+
+static void (*const strikes[FAULT_N])(struct swarm *s) = {
+        [FAULT_DEATH] = strike_death,
+        [FAULT_STREAM_DOWN] = strike_stream,
+        [FAULT_RUNNER_RESTART] = strike_runner,
+        [FAULT_REBOOT] = strike_reboot,
+        [FAULT_STATE_LOST] = strike_state,
+        [FAULT_CLOCK_AHEAD] = strike_ahead,
+        [FAULT_CLOCK_BACK] = strike_back,
+        [FAULT_RELOAD] = reload,
+        [FAULT_NOTICE_FALSE] = strike_notice,
+        [FAULT_NO_MEASURES] = strike_measures,
+};
+
+/* Which kinds there are this time, and how often: a run with all of them hides what two of them do together. */
+static uint32_t choose_faults(struct swarm *s)
+{
+        static const uint32_t rates[] = { 20, 100, 500, 2000 };
+        uint32_t on = 0;
+
+        for (enum world_fault f = 0; f < FAULT_N; f++) {
+                bool chosen = world_chance(&s->w, 100) < 45;
+                uint32_t rate = rates[world_chance(&s->w, ARRAY_LEN(rates))];
+                int64_t every = USEC_PER_HOUR * (int64_t)(3 + world_chance(&s->w, 60));
+
+                if (!chosen || !(s->run->faults & BIT(f)))
+                        continue;
+                on |= BIT(f);
+                if (strikes[f])
+                        s->every_us[f] = every;
+                else if (f == FAULT_DEATH_BEFORE_COMMIT || f == FAULT_DEATH_AFTER_COMMIT)
+                        s->w.rate[f] = rate / 20 + 1;
+                else
+                        s->w.rate[f] = f == FAULT_START_FOR_GOOD && rate > 500 ? 500 : rate;
+        }
+        return on;
+}
+
+/* --- time --- */
+static int64_t earliest(const struct swarm *s, int64_t until, enum world_fault *ret_f)
+{
+        *ret_f = FAULT_N;
+        if (!s->quiet && s->act_boot_us < until)
+                until = s->act_boot_us;
+        if (s->stream_up_boot_us && s->stream_up_boot_us < until)
+                until = s->stream_up_boot_us;
+        if (s->up_boot_us && s->up_boot_us < until)
+                until = s->up_boot_us;
+        for (enum world_fault f = 0; !s->quiet && f < FAULT_N; f++)
+                if (s->every_us[f] && s->timed_boot_us[f] < until) {
+                        until = s->timed_boot_us[f];
+                        *ret_f = f;
+                }
+        return until;
+}
+
+static void forget_asks(struct swarm *s)
+{
+        for (size_t i = 0; i < ARRAY_LEN(s->asks); i++) {
+                free(s->asks[i]);
+                s->asks[i] = NULL;
+        }
+}
+
+static void die(struct swarm *s)
+{
+        oracle_log(&s->o, "== the daemon is dead");
+        oracle_down(&s->o);
+        world_die(&s->w);
+        forget_asks(s);
+        s->w.dying = false;
+        s->up_boot_us = s->w.boot_us + USEC_PER_MSEC + (int64_t)world_chance(&s->w, world_chance(&s->w, 8) ? 10 * USEC_PER_SEC : 2 * USEC_PER_HOUR);
+}
+
+static void due(struct swarm *s, enum world_fault f)
+{
+        if (s->up_boot_us && s->w.boot_us >= s->up_boot_us) {
+                s->up_boot_us = 0;
+                oracle_log(&s->o, "== the daemon starts");
+                if (world_restart(&s->w) < 0)
+                        oracle_broken(&s->o, 3, "the daemon cannot start from what is on disk");
+        } else if (s->stream_up_boot_us && s->w.boot_us >= s->stream_up_boot_us) {
+                s->stream_up_boot_us = 0;
+                world_reach(&s->w, true);
+        } else if (f != FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
+                s->timed_boot_us[f] = s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
+                world_struck(&s->w, f);
+                strikes[f](s);
+        } else if (!s->quiet && s->w.boot_us >= s->act_boot_us) {
+                user(s);
+        }
+        if (s->w.engine)
+                world_settle(&s->w);
+}
+
+static bool go_on(struct swarm *s, int64_t until, uint64_t *events)
+{
+        struct world *w = &s->w;
+        enum world_fault f;
+
+        while (w->boot_us < until && !s->o.law) {
+                int64_t next = earliest(s, until, &f);
+                bool moved = world_step(w, next);
+
+                if (!moved) {
+                        w->wall_us += next > w->boot_us ? next - w->boot_us : 0;
+                        w->boot_us = next > w->boot_us ? next : w->boot_us;
+                        due(s, f);
+                }
+                if (w->dying)
+                        die(s);
+                oracle_after(&s->o);
+                if (++*events > EVENTS_MAX)
+                        return false;
+        }
+        return true;
+}
+
+/* --- one seed --- */
+static void begin_quiet(struct swarm *s)
+{
+        s->quiet = true;
+        memset(s->w.rate, 0, sizeof s->w.rate);
+        s->w.no_measures_until_boot_us = 0;
+        oracle_log(&s->o, "== quiet");
+        if (!s->up_boot_us && !s->w.engine)
+                s->up_boot_us = s->w.boot_us;
+        if (!s->stream_up_boot_us)
+                s->stream_up_boot_us = s->w.boot_us + 1;
+        for (size_t i = 0; i < SIM_JOBS; i++)
+                if (world_live(&s->w.jobs[i]))
+                        later(s, &s->w.jobs[i], 0, span(s, USEC_PER_MIN, USEC_PER_DAY));
+}
+
+static void report(const struct swarm *s, struct swarm_result *ret)
+{
+        const struct oracle *o = &s->o;
+        size_t keep = ARRAY_LEN(ret->trace), n = o->trace_n < keep ? o->trace_n : keep;
+
+        ret->digest = o->digest;
+        ret->law = o->law;
+        memcpy(ret->text, o->text, sizeof ret->text);
+        memcpy(ret->held, o->held, sizeof ret->held);
+        memcpy(ret->struck, s->w.struck, sizeof ret->struck);
+        memcpy(ret->at_work, s->w.at_work, sizeof ret->at_work);
+        memcpy(ret->acted, o->acted, sizeof ret->acted);
+        memcpy(ret->refused, o->refused, sizeof ret->refused);
+        ret->jobs = o->jobs_n;
+        for (size_t i = 0; i < n; i++)
+                memcpy(ret->trace[i], o->trace[(o->trace_n - n + i) % ARRAY_LEN(o->trace)], sizeof ret->trace[0]);
+}
+
+void swarm(const struct swarm_run *run, struct swarm_result *ret)
+{
+        struct swarm *s = calloc(1, sizeof *s);
+        js_owned *site = json_object();
+        bool finished;
+
+        if (!s || !site)
+                abort();
+        s->run = run;
+        s->rng = run->seed * 2 + 1;
+        s->jobs_wanted = 20 + dice(s, 25);
+        s->other_options = json_pack("{s:s}", "note", "other");
+        oracle_init(&s->o, &s->w);
+        s->o.verbose = run->verbose;
+        if (world_new(&s->w, site) < 0)
+                abort();
+        s->w.rng = run->seed * 6364136223846793005U + 88172645463325252U;
+        s->w.chance = run->seed;
+        s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, NULL };
+        s->w.watch = &s->watch;
+        oracle_up(&s->o);
+        sim_tick_start(&s->w);
+        ret->faults = choose_faults(s);
+        for (enum world_fault f = 0; f < FAULT_N; f++)
+                s->timed_boot_us[f] = s->w.boot_us + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f]);
+        s->act_boot_us = s->w.boot_us;
+        finished = go_on(s, s->w.boot_us + run->days * USEC_PER_DAY, &ret->events);
+        if (finished && !s->o.law) {
+                begin_quiet(s);
+                finished = go_on(s, s->w.boot_us + QUIET_DAYS * USEC_PER_DAY, &ret->events);
+        }
+        if (finished && !s->o.law)
+                oracle_settled(&s->o);
+        report(s, ret);
+        ret->end = s->o.law ? SWARM_LAW : finished ? SWARM_OK : SWARM_STUCK;
+        oracle_close(&s->o);
+        world_free(&s->w);
+        forget_asks(s);
+        json_decref(s->other_options);
+        free(s);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One seed of the simulated world: a month of users, jobs and faults, then a quiet week in which everything must come to rest. */
+#ifndef TESTS_WORLD_SWARM_H
+#define TESTS_WORLD_SWARM_H
+
+#include "world/oracle.h"
+
+enum swarm_end { SWARM_OK, SWARM_LAW = 2, SWARM_STUCK, SWARM_DIFFERS, SWARM_CRASHED };
+
+struct swarm_run { /* what to do */
+        uint64_t seed;
+        uint32_t faults; /* BIT(enum world_fault): those that may be switched on */
+        int days;        /* of the first phase */
+        bool verbose;
+};
+
+struct swarm_result { /* shared between processes: no pointers */
+        enum swarm_end end;
+        int law, signal;
+        char text[400], trace[24][160];
+        uint64_t digest, held[ORACLE_LAWS], struck[FAULT_N], at_work[FAULT_N];
+        uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N], jobs, events;
+        uint32_t faults; /* that were switched on */
+};
+
+void swarm(const struct swarm_run *run, struct swarm_result *ret);
+
+#endif

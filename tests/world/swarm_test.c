@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many seeds of the simulated world, in processes of their own (issue 3, law 22).
+ *
+ *   world_swarm_test [--seed N] [--seeds N] [--from N] [--faults MASK] [--days N] [--verbose]
+ *
+ * Exit: 0 all laws held; 2 a law was broken; 3 no progress; 4 the same seed gave another digest; 5 a crash. */
+#include "tap.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "world/swarm.h"
+
+#define WORKERS 2
+#define ALL_FAULTS (BIT(FAULT_N) - 1)
+#define DAYS 30
+#define SEED_TIME_S 240 /* of real time: far more than any seed needs */
+
+static const char *const end_names[] = { "all laws held", "?", "a law was broken", "no progress",
+        "the same seed gave another digest", "a crash" };
+
+struct slot {
+        pid_t pid;
+        struct swarm_run run;
+        struct swarm_result *result;
+        struct swarm_result *out;
+};
+
+static struct swarm_result *shared(size_t n)
+{
+        void *p = mmap(NULL, n * sizeof(struct swarm_result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+        if (p == MAP_FAILED)
+                abort();
+        return p;
+}
+
+static void start(struct slot *s, const struct swarm_run *run, struct swarm_result *out)
+{
+        s->run = *run;
+        s->out = out;
+        *s->result = (struct swarm_result){ 0 };
+        (void)fflush(stdout);
+        s->pid = fork();
+        if (s->pid < 0)
+                abort();
+        if (s->pid > 0)
+                return;
+        (void)alarm(SEED_TIME_S);
+        if (!run->verbose) {
+                int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+                if (null >= 0 && !getenv("WORLD_STDERR"))
+                        (void)dup2(null, STDERR_FILENO);
+        }
+        swarm(run, s->result);
+        (void)fflush(stdout);
+        exit(0);
+}
+
+static struct slot *reap(struct slot *slots)
+{
+        int status;
+        pid_t pid = wait(&status);
+
+        for (size_t i = 0; i < WORKERS; i++) {
+                struct slot *s = &slots[i];
+
+                if (s->pid != pid)
+                        continue;
+                s->pid = 0;
+                *s->out = *s->result;
+                if (WIFSIGNALED(status)) {
+                        s->out->end = WTERMSIG(status) == SIGALRM ? SWARM_STUCK : SWARM_CRASHED;
+                        s->out->signal = WTERMSIG(status);
+                } else if (WEXITSTATUS(status) != 0) {
+                        s->out->end = SWARM_CRASHED;
+                        s->out->signal = WEXITSTATUS(status);
+                }
+                return s;
+        }
+        abort();
+}
+
+/* Runs them all, two at a time. */
+static void run_all(const struct swarm_run *runs, struct swarm_result *results, size_t n)
+{
+        struct slot slots[WORKERS] = { 0 };
+        size_t next = 0, busy = 0;
+
+        for (size_t i = 0; i < WORKERS; i++)
+                slots[i].result = shared(1);
+        while (next < n || busy > 0) {
+                for (size_t i = 0; i < WORKERS && next < n; i++)
+                        if (!slots[i].pid) {
+                                start(&slots[i], &runs[next], &results[next]);
+                                next++;
+                                busy++;
+                        }
+                if (busy > 0 && reap(slots))
+                        busy--;
+        }
+        for (size_t i = 0; i < WORKERS; i++)
+                (void)munmap(slots[i].result, sizeof(struct swarm_result));
+}
+
+static struct swarm_result run_one(const struct swarm_run *run)
+{
+        struct swarm_result r;
+
+        run_all(run, &r, 1);
+        return r;
+}
+
+/* Drops kinds of faults, and days, for as long as the same thing goes wrong. */
+static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *bad)
+{
+        run.faults &= bad->faults;
+        for (enum world_fault f = 0; f < FAULT_N; f++) {
+                struct swarm_run less = run;
+                struct swarm_result r;
+
+                less.faults &= ~BIT(f);
+                if (less.faults == run.faults)
+                        continue;
+                r = run_one(&less);
+                if (r.end == bad->end && r.law == bad->law)
+                        run = less;
+        }
+        for (int days = run.days / 2; days >= 1; days /= 2) {
+                struct swarm_run less = run;
+                struct swarm_result r;
+
+                less.days = days;
+                r = run_one(&less);
+                if (r.end == bad->end && r.law == bad->law)
+                        run = less;
+        }
+        return run;
+}
+
+static void tell(const struct swarm_run *run, const struct swarm_result *r, bool shrinks)
+{
+        struct swarm_run least = *run;
+
+        tap_note("seed %llu: %s: law %d: %s (signal or status %d)", (unsigned long long)run->seed, end_names[r->end],
+                r->law, r->text, r->signal);
+        for (size_t i = 0; i < ARRAY_LEN(r->trace); i++)
+                if (r->trace[i][0])
+                        tap_note("  %s", r->trace[i]);
+        if (shrinks)
+                least = shrink(*run, r);
+        tap_note("again: world_swarm_test --seed %llu --faults 0x%x --days %d --verbose", (unsigned long long)run->seed,
+                least.faults, least.days);
+        for (enum world_fault f = 0; f < FAULT_N; f++)
+                if (least.faults & r->faults & BIT(f))
+                        tap_note("  with: %s", world_fault_names[f]);
+}
+
+static int judge(const struct swarm_run *runs, const struct swarm_result *results, size_t n, const char *what)
+{
+        int worst = SWARM_OK, told = 0;
+        size_t bad = 0;
+
+        for (size_t i = 0; i < n; i++)
+                if (results[i].end != SWARM_OK) {
+                        bad++;
+                        worst = (int)results[i].end > worst ? (int)results[i].end : worst;
+                        if (told < 5)
+                                tell(&runs[i], &results[i], told < 2 && !runs[i].verbose);
+                        told++;
+                }
+        tap_ok(bad == 0, "%s: %zu seeds, %zu bad", what, n, bad);
+        return worst;
+}
+
+/* --- the sums --- */
+static const struct {
+        int law;
+        const char *text;
+} laws[] = {
+        { 1, "law 1 N-01 at most one live placement per job" },
+        { 2, "law 2 a generation runs only after the one before is over" },
+        { 3, "law 3 S-01 an acknowledged job is never lost" },
+        { 4, "law 4 nothing leaves before its record is on disk" },
+        { 5, "law 5 N-01 no resume without a user's request" },
+        { 10, "law 10 P-21 a refused save names its value" },
+        { 12, "law 12 the newest good checkpoint is never dropped early" },
+        { 15, "law 15 P-01 P-02 P-03 the ttl clocks hold" },
+        { 16, "law 16 same key, same job" },
+        { 17, "law 17 N-02 no power call for an own machine" },
+        { 18, "law 18 generations only grow" },
+        { 20, "law 20 P-22 history has causes, and replays to the present state" },
+        { 21, "law 21 queues are bounded" },
+        { 23, "law 23 every job settles" },
+        { 26, "law 26 no retry without back-off" },
+};
+
+static void sums(const struct swarm_result *results, size_t n, bool many)
+{
+        static const char *const policies[ORACLE_POLICY_N] = { "ttl", "idle", "notice", "lease" };
+        struct swarm_result all = { 0 };
+
+        for (size_t i = 0; i < n; i++) {
+                for (size_t k = 0; k < ORACLE_LAWS; k++)
+                        all.held[k] += results[i].held[k];
+                for (size_t k = 0; k < FAULT_N; k++)
+                        all.struck[k] += results[i].struck[k], all.at_work[k] += results[i].at_work[k];
+                for (size_t k = 0; k < ORACLE_POLICY_N; k++)
+                        all.acted[k] += results[i].acted[k], all.refused[k] += results[i].refused[k];
+                all.jobs += results[i].jobs;
+                all.events += results[i].events;
+        }
+        tap_note("%llu jobs, %llu events", (unsigned long long)all.jobs, (unsigned long long)all.events);
+        for (size_t k = 0; k < ARRAY_LEN(laws); k++)
+                tap_ok(!many || all.held[laws[k].law] > 0, "%s: looked at %llu times", laws[k].text,
+                        (unsigned long long)all.held[laws[k].law]);
+        for (size_t k = 0; k < FAULT_N; k++)
+                tap_ok(!many || (all.struck[k] > 0 && all.at_work[k] > 0), "fault: %s: %llu times, %llu with work in flight",
+                        world_fault_names[k], (unsigned long long)all.struck[k], (unsigned long long)all.at_work[k]);
+        for (size_t k = 0; k < ORACLE_POLICY_N; k++)
+                tap_ok(!many || (all.acted[k] > 0 && all.refused[k] > 0), "policy %s: saved %llu times, refused %llu times",
+                        policies[k], (unsigned long long)all.acted[k], (unsigned long long)all.refused[k]);
+}
+
+/* tests/world/seeds.txt: SEED FAULTS DAYS # why */
+static size_t kept_seeds(struct swarm_run *runs, size_t max)
+{
+        FILE *f = fopen(TEST_SOURCE_DIR "/tests/world/seeds.txt", "re");
+        char line[256];
+        size_t n = 0;
+
+        while (f && n < max && fgets(line, sizeof line, f)) {
+                char *end = line;
+                struct swarm_run run = { .seed = strtoull(line, &end, 10) };
+
+                if (end == line)
+                        continue;
+                run.faults = (uint32_t)strtoul(end, &end, 16);
+                run.days = (int)strtol(end, &end, 10);
+                runs[n++] = run;
+        }
+        if (f)
+                (void)fclose(f);
+        return n;
+}
+
+struct options {
+        struct swarm_run run;
+        size_t seeds;
+        bool one;
+};
+
+static struct options read_options(int argc, char **argv)
+{
+        const char *full = getenv("TESTS_FULL"), *full_too = getenv("TEST_FULL"), *from = getenv("TEST_SEED");
+        bool all = (full && streq(full, "1")) || (full_too && streq(full_too, "1"));
+        struct options o = { .run = { .seed = from ? strtoull(from, NULL, 10) : 1, .faults = ALL_FAULTS, .days = DAYS },
+                .seeds = all ? 2000 : 300 };
+
+        for (int i = 1; i < argc; i++) {
+                const char *v = i + 1 < argc ? argv[i + 1] : "";
+
+                if (streq(argv[i], "--verbose"))
+                        o.run.verbose = true;
+                else if (streq(argv[i], "--seed"))
+                        o.run.seed = strtoull(v, NULL, 10), o.one = true, i++;
+                else if (streq(argv[i], "--from"))
+                        o.run.seed = strtoull(v, NULL, 10), i++;
+                else if (streq(argv[i], "--seeds"))
+                        o.seeds = strtoull(v, NULL, 10), i++;
+                else if (streq(argv[i], "--faults"))
+                        o.run.faults = (uint32_t)strtoul(v, NULL, 16), i++;
+                else if (streq(argv[i], "--days"))
+                        o.run.days = (int)strtol(v, NULL, 10), i++;
+        }
+        return o;
+}
+
+static int run_seeds(const struct options *o)
+{
+        size_t n = o->seeds, twice = 0;
+        struct swarm_run *runs = calloc(n + n / 50 + 1, sizeof *runs);
+        struct swarm_result *results = calloc(n + n / 50 + 1, sizeof *results);
+        int worst;
+
+        if (!runs || !results)
+                abort();
+        for (size_t i = 0; i < n; i++) {
+                runs[i] = o->run;
+                runs[i].seed = o->run.seed + i;
+        }
+        for (size_t i = 0; i < n; i += 50) /* every 50th seed a second time (law 22) */
+                runs[n + twice++] = runs[i];
+        run_all(runs, results, n + twice);
+        worst = judge(runs, results, n, "laws");
+        for (size_t i = 0; i < twice; i++) {
+                if (results[n + i].digest != results[i * 50].digest && worst < SWARM_DIFFERS)
+                        worst = SWARM_DIFFERS;
+                tap_ok(results[n + i].digest == results[i * 50].digest, "law 22 seed %llu twice, the same digest",
+                        (unsigned long long)runs[i * 50].seed);
+        }
+        sums(results, n, n >= 100);
+        free(runs);
+        free(results);
+        return worst;
+}
+
+int main(int argc, char **argv)
+{
+        const struct options o = read_options(argc, argv);
+        struct swarm_run kept[64];
+        struct swarm_result kept_results[64];
+        time_t began = time(NULL);
+        size_t kept_n;
+        int worst, kept_worst;
+
+        if (o.one) {
+                struct swarm_result r = run_one(&o.run);
+
+                worst = judge(&o.run, &r, 1, "laws");
+                tap_note("digest %016llx, %llu events, %llu jobs", (unsigned long long)r.digest, (unsigned long long)r.events,
+                        (unsigned long long)r.jobs);
+                return tap_done() ? worst ? worst : 1 : 0;
+        }
+        kept_n = kept_seeds(kept, ARRAY_LEN(kept));
+        run_all(kept, kept_results, kept_n);
+        kept_worst = judge(kept, kept_results, kept_n, "kept seeds");
+        worst = run_seeds(&o);
+        tap_note("%lld s", (long long)(time(NULL) - began));
+        worst = kept_worst > worst ? kept_worst : worst;
+        return tap_done() ? worst ? worst : 1 : 0;
+}
