@@ -22,7 +22,8 @@ static void gather_job(const struct engine *e, const struct entry *en, struct po
                 .ever_reported = l && l->ever_reported,
                 .created_wall_us = j->created_wall_us,
                 .term_wall_us = j->term_wall_us,
-                .ran_us = job_ran_us(e, j),
+                /* until its runner has shown it, only what is over is sure: the wall clock may have been stepped while we were down */
+                .ran_us = l && !l->seen ? j->ran_us : job_ran_us(e, j),
                 .ttl_us = j->ttl_us,
                 .ttl_wall_us = j->ttl_wall_us,
                 .expire_wall_us = j->expire_wall_us,
@@ -241,6 +242,7 @@ void check_due(struct engine *e)
         int64_t now = now_boot(e);
         struct entry *en;
 
+        clock_watch(e);
         while (!e->stopping && !e->broken) {
                 /* a flood of due jobs waits for the disk instead of filling the store's queue */
                 if (store_queued(e->env->store) > CHECKS_AHEAD) {

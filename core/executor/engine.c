@@ -34,6 +34,7 @@ int engine_new(struct engine **ret, struct env *env, const struct engine_site *s
         e->env = env;
         e->site = site;
         e->started_wall_us = now_wall(e);
+        e->wall_ahead_us = e->started_wall_us - now_boot(e);
         r = env->ops->timer_new(env, &e->tick, on_tick, e, err);
         if (r >= 0)
                 r = env->ops->timer_new(env, &e->lease_timer, on_lease, e, err);

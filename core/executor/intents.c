@@ -274,6 +274,8 @@ static void on_answer(
                 return;
         if (err && outcome_unknown(err)) {
                 op->replay = true;
+                if (m)
+                        machine_ask_again(m); /* the stream may well stay up */
                 return;
         }
         intent_hook(op->intent.kind, "after_call");
@@ -295,16 +297,43 @@ static void on_answer(
                 observe_placement(e, m, placement, false);
 }
 
+/* What its job has outlived: a start or a save of a stay that is past them. Sent again it could only do harm: a machine that lost its state knows no
+ * generation that would fence it. */
+static bool outlived(const struct op *op)
+{
+        const struct entry *en = op_entry(op);
+
+        if (op->intent.kind == INTENT_START)
+                return !en || (en->job.state != JOB_STARTING && en->job.state != JOB_RESTORING);
+        if (op->intent.kind == INTENT_SAVE)
+                return !en || en->job.state != JOB_SAVING;
+        return false;
+}
+
+static void close_outlived(struct engine *e)
+{
+        struct turn *t = turn_new(e);
+
+        for (struct op *op = t ? e->ops : NULL, *next; op; op = next) {
+                next = op->next;
+                if (op->replay && !op->sent && outlived(op))
+                        intent_close(t, op, "void: its job has gone on");
+        }
+        if (t)
+                turn_end(t);
+}
+
 struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job)
 {
         for (struct op *op = e->ops; op; op = op->next)
-                if (op->intent.kind == kind && id_equal(op->intent.job, job))
+                if (op->intent.kind == kind && id_equal(op->intent.job, job) && !outlived(op))
                         return op;
         return NULL;
 }
 
 void intent_replay(struct engine *e, struct mach *m)
 {
+        close_outlived(e);
         for (struct op *op = e->ops; op; op = op->next) {
                 bool here = m ? id_equal(op->intent.machine, m->rec.id) : rows[op->intent.kind].provider;
 

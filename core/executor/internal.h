@@ -111,7 +111,8 @@ struct mach {
         json_t *caps; /* hello's, NULL before the first */
         char boot_id[40];
         int64_t renewed_wall_us; /* lease last read back */
-        uint64_t session;        /* counts ups: an answer of an older session is ignored */
+        struct env_timer *again; /* lists it anew while its stream is up: an answer was missing */
+        int64_t again_us;
 };
 
 struct waiter { /* an API request that wants the outcome of an act */
@@ -166,8 +167,12 @@ struct engine {
         struct waiter *waiters;
         struct pending_key *keys;
         int64_t started_wall_us;
+        int64_t wall_ahead_us; /* of the boot clock; a jump in it is a step of the wall clock */
         bool stopping, broken, place_wanted;
 };
+
+/* --- clock.c --- */
+void clock_watch(struct engine *e);
 
 /* --- turn.c: one event, one transaction --- */
 struct turn {
@@ -228,6 +233,7 @@ int machine_load(struct engine *e, const struct machine *rec);
 struct mach *machine_find(const struct engine *e, struct id id);
 struct mach *machine_of_offer(
         const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
+void machine_ask_again(struct mach *m); /* with back-off */
 void machine_launched(struct turn *t, struct op *op, const json_t *item);
 void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
 void machine_free_room(

@@ -7,9 +7,11 @@
 
 #define RETRY_FIRST_CONN_US (2 * USEC_PER_SEC)
 #define RETRY_MAX_CONN_US (5 * USEC_PER_MIN)
+#define ASK_AGAIN_US (5 * USEC_PER_SEC)
 
 static void connection_ask_caps(struct connection *c);
 static void machine_open_stream(struct mach *m);
+static void on_again(void *arg);
 
 /* --- finding --- */
 struct mach *machine_find(const struct engine *e, struct id id)
@@ -76,6 +78,7 @@ void machine_free_room(
 static struct mach *machine_add(struct engine *e, const struct machine *rec)
 {
         struct mach *m = calloc(1, sizeof *m);
+        struct pd_error err;
 
         if (!m || !vec_push(&e->machines, m)) {
                 free(m);
@@ -84,6 +87,8 @@ static struct mach *machine_add(struct engine *e, const struct machine *rec)
         m->engine = e;
         m->rec = *rec;
         m->conn = connection_find(e, rec->connection);
+        if (e->env->ops->timer_new(e->env, &m->again, on_again, m, &err) < 0)
+                log_error("%s", err.text);
         (void)str_format(m->why, sizeof m->why, "not reached yet");
         return m;
 }
@@ -432,6 +437,8 @@ void connections_free(struct engine *e)
         vec_foreach (m, &e->machines) {
                 if ((*m)->stream)
                         e->env->ops->stream_close((*m)->stream);
+                if ((*m)->again)
+                        e->env->ops->timer_free((*m)->again);
                 json_decref((*m)->caps);
                 free(*m);
         }
@@ -464,9 +471,11 @@ static void on_list(
                 return;
         if (err) {
                 mach_why(m, err->text);
+                machine_ask_again(m);
                 return;
         }
         m->up = true;
+        m->again_us = 0;
         mach_why(m, "");
         log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type,
                 json_array_size(placements));
@@ -509,6 +518,7 @@ static void on_hello(
                 return;
         if (err) {
                 mach_why(m, err->text);
+                machine_ask_again(m);
                 return;
         }
         json_decref(m->caps);
@@ -519,17 +529,46 @@ static void on_hello(
                 mach_why(m, why.text);
 }
 
-static void on_up(void *arg)
+static void say_hello(struct mach *m)
 {
-        struct mach *m = arg;
         struct engine *e = m->engine;
         js_owned *hello = json_pack("{s:s,s:i,s:s,s:i}", "op", "hello", "version", 1, "installation",
                 store_installation(e->env->store), "epoch", 1);
         struct pd_error err;
 
-        m->session++;
         if (e->env->ops->stream_request(m->stream, 0, hello, REQUEST_TIMEOUT_US, on_hello, m, &err) < 0)
                 mach_why(m, err.text);
+}
+
+static void on_up(void *arg)
+{
+        struct mach *m = arg;
+
+        m->again_us = 0;
+        if (m->again)
+                m->engine->env->ops->timer_set(m->again, INT64_MAX);
+        say_hello(m);
+}
+
+static void on_again(void *arg)
+{
+        struct mach *m = arg;
+
+        if (!m->engine->stopping && m->stream)
+                say_hello(m);
+}
+
+/* An answer was missing though the stream may be up: the machine is listed anew, which says how things stand, and what is open is sent again. */
+void machine_ask_again(struct mach *m)
+{
+        struct engine *e = m->engine;
+
+        if (!m->stream || !m->again)
+                return;
+        m->again_us = m->again_us ? m->again_us * 2 : ASK_AGAIN_US;
+        if (m->again_us > RETRY_MAX_CONN_US)
+                m->again_us = RETRY_MAX_CONN_US;
+        e->env->ops->timer_set(m->again, now_boot(e) + m->again_us);
 }
 
 static void on_down(void *arg, const struct pd_error *why)

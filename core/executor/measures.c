@@ -32,6 +32,8 @@ static void measure(struct entry *en, const json_t *x, int64_t at_wall_us)
         l->measured_wall_us = at_wall_us;
         if (reports > l->progress_seq || (reports == 0 && log_bytes > l->log_bytes))
                 l->progress_wall_us = at_wall_us;
+        if (l->progress_wall_us < 0)
+                l->progress_wall_us = at_wall_us; /* what came before our start was not seen: the quiet begins here */
         l->ever_reported = l->ever_reported || reports > 0;
         l->progress_seq = reports;
         l->log_bytes = log_bytes;
@@ -47,6 +49,8 @@ void observe_measures(struct engine *e, struct mach *m, const json_t *event)
         int64_t at = now_wall(e);
         size_t i;
         json_t *x;
+
+        clock_watch(e);
 
         json_array_foreach (json_object_get(event, "items"), i, x) {
                 struct id id;

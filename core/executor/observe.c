@@ -53,10 +53,19 @@ static void release(struct turn *t, struct mach *m, const struct seen *s)
                 t, INTENT_RELEASE, &ghost, m, json_pack("{s:s,s:s}", "op", "release", "job", js_str(s->p, "job", "")));
 }
 
-static void copy_pid(struct entry *en, const struct seen *s)
+/* When its container started, in terms of the present wall clock: how long it ran is counted on the boot clock, and the wall clock may have been
+ * stepped since. */
+static int64_t started_at(const struct seen *s, int64_t now_wall_us)
+{
+        int64_t started = js_int(s->p, "started_wall_us", 0), ran = js_int(s->p, "ran_us", -1);
+
+        return started && ran >= 0 ? now_wall_us - ran : started;
+}
+
+static void copy_pid(struct turn *t, struct entry *en, const struct seen *s)
 {
         struct live *l = en->live;
-        int64_t started = js_int(s->p, "started_wall_us", 0);
+        int64_t started = started_at(s, t->now_wall_us);
 
         if (!l)
                 return;
@@ -66,6 +75,8 @@ static void copy_pid(struct entry *en, const struct seen *s)
         if (started && !l->container_wall_us)
                 l->progress_wall_us = started;
         l->container_wall_us = started;
+        if (en->job.started_wall_us)
+                en->job.started_wall_us = started;
 }
 
 static void went_running(struct turn *t, struct entry *en, const struct seen *s)
@@ -75,7 +86,7 @@ static void went_running(struct turn *t, struct entry *en, const struct seen *s)
         const char *digest = js_str(s->p, "image_digest", "");
 
         after.state = JOB_RUNNING;
-        after.started_wall_us = js_int(s->p, "started_wall_us", t->now_wall_us);
+        after.started_wall_us = started_at(s, t->now_wall_us);
         after.tries = 0;
         /* the deadlines of the suspension end only now: a resume that never got this far kept them */
         after.ttl_wall_us = after.expire_wall_us = 0;
@@ -135,6 +146,9 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
         struct job after = en->job;
         int64_t wait = RETRY_FIRST_US;
         char message[400], id[ID_TEXT_MAX];
+        enum job_cause cause;
+        struct pd_error err;
+        bool ends;
 
         if (after.state != JOB_SAVING)
                 return;
@@ -151,6 +165,8 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
                 en->live->refusals++;
                 en->live->refused_cause = (enum job_cause)after.op_cause;
         }
+        ends = after.op_mode == OP_STOP_SAVE;
+        cause = (enum job_cause)after.op_cause;
         after.state = JOB_RUNNING;
         after.cause = CAUSE_NONE;
         after.op_mode = OP_NONE;
@@ -162,6 +178,9 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
         act_decision(t, en->job.id, policy, refused ? "refused" : "failed", message,
                 json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
         log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
+        /* a limit does not wait for a save that cannot be had: the runner ends it now, or is told to */
+        if (ends && act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) < 0)
+                log_warning("job %s: %s", id, err.text);
 }
 
 static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
@@ -518,7 +537,7 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
         if (streq(s.phase, "failed")) {
                 went_failed(t, en, m, &s);
         } else if (streq(s.phase, "exited")) {
-                copy_pid(en, &s);
+                copy_pid(t, en, &s);
                 went_exited(t, en, m, &s);
         } else {
                 if ((streq(s.phase, "running") || streq(s.phase, "saving") || streq(s.phase, "held")) &&
@@ -527,7 +546,7 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
                 look_at_save(t, en, &s);
                 if (listed_anew)
                         want_again(t, en, m, &s);
-                copy_pid(en, &s);
+                copy_pid(t, en, &s);
         }
         turn_end(t);
 }

@@ -26,6 +26,7 @@ struct turn *turn_new(struct engine *e)
                 e->env->ops->fatal(e->env, &err);
                 return NULL;
         }
+        clock_watch(e);
         t->engine = e;
         t->now_wall_us = now_wall(e);
         return t;
