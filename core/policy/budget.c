@@ -33,7 +33,7 @@ static struct policy_decision near(
                         "%s left of %s, and the save was refused: it is ended without one", money_format(&left, has),
                         l->name);
         if ((!stops || !policy_outranks(j, l->cause)) && policy_held("budget", j, l->cause, now_wall_us, what, &d)) {
-                policy_review_last_word(&d, j, s, l->cause, l->ends_wall_us);
+                policy_review_last_word(&d, j, s, l->cause, l->ends_wall_us, now_wall_us);
                 return d;
         }
         return policy_acts("budget", stops ? POLICY_STOP_SAVE : POLICY_SUSPEND, l->cause, now_wall_us,
@@ -68,7 +68,7 @@ struct policy_decision policy_budget(POLICY_ARGS)
         if (!limits[POLICY_CAP].given)
                 return budget;
         cap = of_limit(j, s, &limits[POLICY_CAP], now_wall_us);
-        if (cap.act != POLICY_KEEP || (budget.act == POLICY_KEEP && cap.review_wall_us < budget.review_wall_us))
+        if (cap.act != POLICY_KEEP || !limits[POLICY_BUDGET].given)
                 return cap;
-        return budget;
+        return budget.act == POLICY_KEEP && cap.review_wall_us < budget.review_wall_us ? cap : budget;
 }

@@ -29,7 +29,8 @@ static struct policy_decision renew(const struct policy_machine *m, const struct
         if (!end)
                 return policy_acts("lease", POLICY_RENEW, CAUSE_LEASE, now_wall_us, "%s", why);
         (void)time_format_utc(end->ends_wall_us, until);
-        if (m->stop_sure_wall_us >= end->ends_wall_us)
+        if (m->stop_sure_wall_us >= end->ends_wall_us ||
+                (m->stop_sure_wall_us != 0 && end->ends_wall_us <= now_wall_us))
                 return policy_keep("lease", policy_later(now_wall_us, s->lease_renew_us),
                         "its machine's hard stop is not moved beyond the end of %s, %s", end->name, until);
         d = policy_acts("lease", POLICY_RENEW, CAUSE_LEASE, now_wall_us, "%s; no further than %s, the end of %s", why,

@@ -14,7 +14,7 @@ static struct policy_decision due(
                 return policy_acts("lifetime", POLICY_TERM, CAUSE_LIFETIME, now_wall_us,
                         "the provider ends its machine at %s, and the save was refused", at);
         if (policy_held("lifetime", j, CAUSE_LIFETIME, now_wall_us, "the provider ends its machine soon", &d)) {
-                policy_review_last_word(&d, j, s, CAUSE_LIFETIME, m->ends_wall_us);
+                policy_review_last_word(&d, j, s, CAUSE_LIFETIME, m->ends_wall_us, now_wall_us);
                 return d;
         }
         return policy_acts("lifetime", POLICY_SUSPEND, CAUSE_LIFETIME, now_wall_us,

@@ -16,10 +16,10 @@ const char *policy_barred(const struct policy_job *j, const struct policy_machin
                 return "its price is in another currency, and no dated rate was applied";
         if (o->handover_us <= 0)
                 return "how long a move to it takes is not known";
-        if (o->not_before_wall_us > now_wall_us)
-                return "it was reclaimed lately and is left out";
         if (!o->spot)
                 return NULL;
+        if (o->not_before_wall_us > now_wall_us)
+                return "it was reclaimed lately and is left out";
         if (j->no_spot)
                 return "it is spot, and the job has --no-spot";
         if (x && x->state_bytes != 0 && market_can_save(&o->notice, &can) && x->state_bytes > can)

@@ -166,10 +166,10 @@ bool policy_last_word(const struct policy_job *j, const struct settings *s, enum
 }
 
 void policy_review_last_word(struct policy_decision *d, const struct policy_job *j, const struct settings *s,
-        enum job_cause cause, int64_t deadline_wall_us)
+        enum job_cause cause, int64_t deadline_wall_us, int64_t now_wall_us)
 {
         int64_t at = deadline_wall_us - s->stop_grace_us;
 
-        if (speaks_last(j, cause) && at < d->review_wall_us)
+        if (speaks_last(j, cause) && at > now_wall_us && at < d->review_wall_us)
                 d->review_wall_us = at;
 }

@@ -21,7 +21,7 @@ static struct policy_decision noticed(
                 return policy_acts(
                         "spot", POLICY_TERM, CAUSE_NOTICE, now_wall_us, "%s at %s, and the save was refused", what, at);
         if (policy_held("spot", j, CAUSE_NOTICE, now_wall_us, what, &d)) {
-                policy_review_last_word(&d, j, s, CAUSE_NOTICE, m->notice_wall_us);
+                policy_review_last_word(&d, j, s, CAUSE_NOTICE, m->notice_wall_us, now_wall_us);
                 return d;
         }
         return policy_acts("spot", POLICY_SUSPEND, CAUSE_NOTICE, now_wall_us, "%s at %s", what, at);

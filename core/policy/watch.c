@@ -47,7 +47,8 @@ static int64_t rate_under(const struct policy_job *j, const struct policy_machin
         return policy_rate_max(&later, m, s, least ? least : &nothing);
 }
 
-static void set_idle(struct policy_watch *w, const struct policy_measures *x, const struct settings *s)
+static void set_idle(
+        struct policy_watch *w, const struct policy_measures *x, const struct settings *s, int64_t now_wall_us)
 {
         w->cpu_us = 0;
         w->cpu_floor_us = INT64_MAX;
@@ -55,6 +56,8 @@ static void set_idle(struct policy_watch *w, const struct policy_measures *x, co
                 return;
         w->cpu_us = x->cpu_us;
         w->cpu_floor_us = (int64_t)(((wide)s->idle_cpu_percent * x->window_us + ALL - 1) / ALL);
+        if (w->cpu_us >= w->cpu_floor_us)
+                w->idle_wall_us = now_wall_us; /* active by its CPU use: what holds idle back is that alone */
 }
 
 void policy_watch_set(struct policy_watch *w, const struct policy_job *j, const struct policy_machine *m,
@@ -62,7 +65,7 @@ void policy_watch_set(struct policy_watch *w, const struct policy_job *j, const 
         const struct policy_decision all[POLICY_N], const struct policy_offer *least)
 {
         set_times(w, now_wall_us, all);
-        set_idle(w, x, s);
+        set_idle(w, x, s, now_wall_us);
         w->rate_under_nano = m ? rate_under(j, m, s, least) : -1;
         if (m && j->offers_n == 0) /* nothing to compare with yet: an offer may come */
                 w->look_wall_us = first(w->look_wall_us, policy_later(now_wall_us, s->look_every_us));

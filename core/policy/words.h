@@ -40,7 +40,7 @@ bool policy_last_word(const struct policy_job *j, const struct settings *s, enum
         int64_t deadline_wall_us, int64_t now_wall_us);
 /* ... else: when that will be, if that is before the review. */
 void policy_review_last_word(struct policy_decision *d, const struct policy_job *j, const struct settings *s,
-        enum job_cause cause, int64_t deadline_wall_us);
+        enum job_cause cause, int64_t deadline_wall_us, int64_t now_wall_us);
 
 /* P-07, P-15: what may still be spent, by the cap and by the budget. */
 struct policy_limit {

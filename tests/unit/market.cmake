@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+foreach(part price index memory)
+  portald_test(test_market_${part} unit ${CMAKE_CURRENT_LIST_DIR}/market_${part}_test.c)
+  if(TARGET test_market_${part})
+    target_link_libraries(test_market_${part} PRIVATE room_market room_spec room_base)
+  endif()
+endforeach()
+if(TARGET test_market_memory)
+  foreach(name malloc calloc realloc reallocarray strdup strndup vasprintf asprintf)
+    target_link_options(test_market_memory PRIVATE -Wl,--wrap=${name})
+  endforeach()
+endif()
