@@ -5,35 +5,40 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#define RAW 32 /* bytes of a SHA-256 */
+
 int digest_start(struct digest *d, struct pd_error *err)
 {
-        d->ctx = EVP_MD_CTX_new();
-        if (!d->ctx || EVP_DigestInit_ex(d->ctx, EVP_sha256(), NULL) != 1)
+        if (gnutls_hash_init(&d->hash, GNUTLS_DIG_SHA256) < 0) {
+                d->hash = NULL;
                 return pd_fail(err, PD_E_NOMEM, "no memory for a digest");
+        }
         return 0;
 }
 
 bool digest_add(struct digest *d, const void *bytes, size_t n)
 {
-        return EVP_DigestUpdate(d->ctx, bytes, n) == 1;
+        return n == 0 || gnutls_hash(d->hash, bytes, n) >= 0;
 }
 
 bool digest_end(struct digest *d, char ret[PACK_SHA_MAX])
 {
-        unsigned char raw[EVP_MAX_MD_SIZE];
-        unsigned n = 0;
+        unsigned char raw[RAW];
 
-        if (EVP_DigestFinal_ex(d->ctx, raw, &n) != 1 || n != 32)
+        if (!d->hash)
                 return false;
-        for (unsigned i = 0; i < n; i++)
+        gnutls_hash_deinit(d->hash, raw);
+        d->hash = NULL;
+        for (unsigned i = 0; i < RAW; i++)
                 (void)snprintf(ret + (size_t)2 * i, 3, "%02x", raw[i]);
         return true;
 }
 
 void digest_clear(struct digest *d)
 {
-        EVP_MD_CTX_free(d->ctx);
-        d->ctx = NULL;
+        if (d->hash)
+                gnutls_hash_deinit(d->hash, NULL);
+        d->hash = NULL;
 }
 
 int pack_digest(const char *file, char ret[PACK_SHA_MAX], uint64_t *ret_bytes, struct pd_error *err)

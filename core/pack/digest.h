@@ -3,12 +3,13 @@
 #ifndef PACK_DIGEST_H
 #define PACK_DIGEST_H
 
-#include <openssl/evp.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/crypto.h>
 
 #include "pack/pack.h"
 
 struct digest {
-        EVP_MD_CTX *ctx;
+        gnutls_hash_hd_t hash; /* NULL = none begun */
 };
 int digest_start(struct digest *d, struct pd_error *err);
 bool digest_add(struct digest *d, const void *bytes, size_t n);
