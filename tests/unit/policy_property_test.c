@@ -1,75 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random jobs: whatever the values, the rules of the house hold. The seed is argv[1], $TEST_SEED or a fixed one, and is printed; the generator is ours, so that a
- * failure comes again. */
-#include "policy_common.h"
-
-#include <inttypes.h>
+/* Random jobs: whatever the values, the rules of the house hold. The seed is argv[1], $TEST_SEED or a fixed one, and is printed. */
+#include "policy_random.h"
 
 #define ROUNDS 200000
 
-static uint64_t seed;
+typedef __int128 wide;
 
-static uint64_t draw(void)
-{
-        seed += UINT64_C(0x9e3779b97f4a7c15);
-        uint64_t z = seed;
-
-        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        return z ^ (z >> 31);
-}
-
-static int64_t below(int64_t n)
-{
-        return (int64_t)(draw() % (uint64_t)n);
-}
-
-static bool one_in(int64_t n)
-{
-        return below(n) == 0;
-}
-
-/* Around now, often within a microsecond of it. */
-static int64_t instant(void)
-{
-        return one_in(4) ? NOW + below(3) - 1 : NOW - 2 * USEC_PER_DAY + below(4 * USEC_PER_DAY);
-}
-
-static struct scene scene_random(void)
-{
-        struct scene c = scene_of_running();
-
-        c.j = (struct policy_job){
-                .state = (enum job_state)below(JOB_STATE_N),
-                .saving = one_in(3),
-                .saving_cause = (enum job_cause)below(CAUSE_N),
-                .pinned = one_in(4),
-                .ever_reported = one_in(2),
-                .created_wall_us = NOW - 3 * USEC_PER_DAY,
-                .ttl_us = one_in(5) ? SETTING_OFF : 1 + below(USEC_PER_DAY),
-                .ttl_wall_us = one_in(3) ? 0 : instant(),
-                .expire_wall_us = one_in(3) ? 0 : instant(),
-                .container_wall_us = one_in(5) ? 0 : NOW - below(USEC_PER_DAY),
-                .retry_wall_us = one_in(2) ? 0 : instant(),
-                .refused_cause = (enum job_cause)below(CAUSE_N),
-        };
-        c.j.ran_us = one_in(3) && c.j.ttl_us > 0 ? c.j.ttl_us + below(3) - 1 : below(2 * USEC_PER_DAY);
-        c.m = (struct policy_machine){ .notice_wall_us = one_in(2) ? 0 : instant(),
-                .stop_sure_wall_us = one_in(4) ? 0 : instant(),
-                .renewed_wall_us = one_in(4) ? 0 : NOW - below(USEC_PER_HOUR),
-                .spot = one_in(2) };
-        c.x = (struct policy_measures){ .window_us = one_in(5) ? -1 : below(USEC_PER_HOUR),
-                .cpu_us = one_in(5) ? -1 : below(USEC_PER_HOUR) / 20,
-                .progress_wall_us = one_in(4) ? -below(2) : NOW - below(USEC_PER_HOUR),
-                .gpu_percent = (int32_t)below(10001) - 1,
-                .gpu_missing = one_in(5) };
-        c.s.idle = !one_in(5);
-        c.s.spot = !one_in(5);
-        c.s.idle_after_us = USEC_PER_SEC + below(USEC_PER_HOUR / 2);
-        return c;
-}
-
-enum law { PAST, REPEAT, ORDER, PLACE, NO_RESUME, EDGE, SENTENCE, REFUSED, MISSING, LAW_N };
+enum law {
+        PAST,
+        REPEAT,
+        ORDER,
+        PLACE,
+        NO_RESUME,
+        EDGE,
+        SENTENCE,
+        REFUSED,
+        MISSING,
+        TERMS,
+        WOULD,
+        PINNED,
+        ENDS,
+        MONEY,
+        LEASED,
+        AGAIN,
+        LAW_N
+};
 static const char *const laws[LAW_N] = {
         [PAST] = "no decision's review lies in the past, and a KEEP's in the future",
         [REPEAT] = "law 22: the same input gives the same answer",
@@ -80,16 +35,106 @@ static const char *const laws[LAW_N] = {
         [SENTENCE] = "P-22: every word has a sentence that is not cut off",
         [REFUSED] = "P-25: a refused save is not tried before its time, ttl apart",
         [MISSING] = "P-09: what is not measured never suspends",
+        [TERMS] = "P-13 P-12: each move that is to save money meets the terms, counted anew here",
+        [WOULD] = "P-22: at the price at which it says it would act the terms are met, a nano above they are not",
+        [PINNED] = "P-19 P-16 P-17: no move of a pinned job, within a cool-down, or to a pool that is left out",
+        [ENDS] = "P-25: no end without a save but after a refusal, by an executor that can",
+        [MONEY] = "P-07 N-04: where budget and cap keep, the next check and a save are still paid for",
+        [LEASED] = "P-25: no renewal beyond what is left to spend",
+        [AGAIN] = "P-15: on the same values a decision holds",
 };
 
 static bool has_edge(const struct policy_job *j, const struct policy_decision *d)
 {
-        if (d->act == POLICY_SUSPEND || d->act == POLICY_STOP_SAVE)
+        if (d->act == POLICY_SUSPEND || d->act == POLICY_STOP_SAVE || d->act == POLICY_MOVE)
                 return life_find(j->state, EVENT_SAVE, JOB_SAVING, RESULT_NONE, d->cause, NULL) != NULL;
+        if (d->act == POLICY_STOP)
+                return life_find(j->state, EVENT_STOP, JOB_ENDING, RESULT_NONE, d->cause, NULL) != NULL;
+        if (d->act == POLICY_TERM)
+                return life_find(j->state, EVENT_LOST, JOB_SUSPENDED, RESULT_NONE, d->cause, NULL) != NULL;
         if (d->act == POLICY_END)
                 return life_find(j->state, d->cause == CAUSE_TTL ? EVENT_TTL : EVENT_EXPIRE, JOB_ENDED,
                                d->cause == CAUSE_TTL ? RESULT_STOPPED : RESULT_FAILED, d->cause, NULL) != NULL;
         return true;
+}
+
+/* P-13 with nothing of the room's: all of it in nano x us. */
+static bool meets(const struct scene *c, const struct policy_offer *o)
+{
+        wide run = (wide)c->j.ran_us + c->j.ran_before_us, left, saving, cost, unused;
+        wide present = c->m.rate.nano, new = o->rate.nano, hour = USEC_PER_HOUR;
+
+        left = c->s.expect_us == SETTING_OFF ? (run > hour ? run : hour) : c->s.expect_us - run;
+        if (c->j.ttl_us != SETTING_OFF && c->j.ttl_us - c->j.ran_us < left)
+                left = c->j.ttl_us - c->j.ran_us;
+        if (c->s.budget.currency[0] && new > 0) {
+                wide lasts = (wide)(c->s.budget.nano - c->j.spent.nano) * hour / new;
+
+                left = lasts < left ? lasts : left;
+        }
+        saving = (present - new) * left;
+        unused = o->minimum_us - o->create_us - o->handover_us - left;
+        cost = new *(o->create_us + o->handover_us + (unused > 0 ? unused : 0) + o->lost_us) +
+               present * o->handover_us + o->egress_nano *hour;
+        return present > 0 && new * 100 <= present * 80 && left > 0 && saving >= 3 * cost;
+}
+
+static void judge_move(const struct scene *c, int i, const struct policy_decision *d, long long bad[LAW_N])
+{
+        const struct policy_offer *o = &random_offers[d->offer];
+
+        if (d->act != POLICY_MOVE)
+                return;
+        bad[TERMS] += i != SPOT && !meets(c, o);
+        bad[TERMS] += i == RETURN ? !o->spot || c->m.spot : i == SPOT && (o->spot || !c->m.spot);
+        bad[TERMS] += o->unusable || o->handover_us == 0 || !streq(o->rate.currency, c->m.rate.currency) ||
+                      d->offer_key != o->key;
+        bad[PINNED] += c->j.pinned || (o->spot && (c->j.no_spot || o->not_before_wall_us > NOW)) || c->j.saving;
+        bad[PINNED] += i != SPOT && (NOW < c->j.moved_wall_us + 30 * USEC_PER_MIN ||
+                                            NOW < c->j.looked_wall_us + 10 * USEC_PER_MIN || c->j.moves_lost >= 2);
+}
+
+/* Where a look ends in KEEP with a price, that price and the next nano. */
+static void judge_would(const struct scene *c, int i, const struct policy_decision *d, long long bad[LAW_N])
+{
+        if (d->act != POLICY_KEEP || !d->looked || !d->would_act[0] || (i != RETURN && i != CHEAPER))
+                return;
+        for (size_t k = 0; k < c->j.offers_n; k++) {
+                struct policy_offer o = random_offers[k];
+
+                o.rate.nano = policy_rate_max(&c->j, &c->m, &c->s, &o);
+                bad[WOULD] += o.rate.nano >= 0 && !meets(c, &o) && !(o.rate.nano == 0 && c->s.budget.currency[0]);
+                o.rate.nano++;
+                bad[WOULD] += meets(c, &o);
+        }
+}
+
+static void judge_money(const struct scene *c, int i, const struct policy_decision *d, long long bad[LAW_N])
+{
+        int64_t save = c->x.save_us ? c->x.save_us : 10 * USEC_PER_MIN;
+        bool rated = streq(c->m.rate.currency, "USD"), runs = c->j.state == JOB_RUNNING && !c->j.saving;
+        bool held = c->j.refused_cause == CAUSE_BUDGET || c->j.refused_cause == CAUSE_CAP;
+        int64_t little = rated ? money_cost(c->m.rate.nano, USEC_PER_MIN + save) : 0;
+
+        bad[ENDS] +=
+                (d->act == POLICY_STOP || d->act == POLICY_TERM) && (!c->j.can_end || c->j.refused_cause != d->cause);
+        if (i == BUDGET && d->act == POLICY_KEEP && runs && !held && c->s.budget.currency[0] && c->j.spent.currency[0])
+                bad[MONEY] += c->s.budget.nano - c->j.spent.nano <= little;
+        if (i == BUDGET && d->act == POLICY_KEEP && runs && !held && c->j.cap_left.currency[0])
+                bad[MONEY] += c->j.cap_left.nano <= 0;
+        if (i == LEASE && d->act == POLICY_RENEW && rated && c->j.cap_left.currency[0] && c->m.rate.nano > 0)
+                bad[LEASED] +=
+                        money_cost(c->m.rate.nano, (d->until_wall_us ? d->until_wall_us : NOW + USEC_PER_HOUR) - NOW) >
+                        (c->j.cap_left.nano > 0 ? c->j.cap_left.nano : 0);
+}
+
+static void judge_again(const struct scene *c, const struct policy_decision *d, long long bad[LAW_N])
+{
+        struct policy_decision fresh;
+        size_t offer;
+
+        bad[AGAIN] += !policy_revalidate(d, &c->j, &c->m, &c->x, &c->s, NOW, &fresh, &offer) ||
+                      (d->act == POLICY_MOVE && offer != d->offer);
 }
 
 static bool same(const struct policy_decision *a, const struct policy_decision *b)
@@ -117,11 +162,9 @@ static void judge_row(const struct scene *c, int i, const struct policy_decision
 
 int main(int argc, char **argv)
 {
-        long long bad[LAW_N] = { 0 }, acts = 0;
-        const char *given = argc > 1 ? argv[1] : getenv("TEST_SEED");
+        long long bad[LAW_N] = { 0 }, acts = 0, acted[POLICY_N] = { 0 };
 
-        seed = given ? strtoull(given, NULL, 10) : 20261130;
-        tap_note("seed %" PRIu64, seed);
+        seed_from(argc, argv);
         for (int n = 0; n < ROUNDS; n++) {
                 struct scene c = scene_random();
                 struct policy_decision all[POLICY_N];
@@ -129,14 +172,22 @@ int main(int argc, char **argv)
 
                 for (int i = POLICY_N - 1; i >= 0; i--) {
                         judge_row(&c, i, &all[i], bad);
+                        judge_move(&c, i, &all[i], bad);
+                        judge_would(&c, i, &all[i], bad);
+                        judge_money(&c, i, &all[i], bad);
+                        acted[i] += all[i].act != POLICY_KEEP;
                         if (i != LEASE && all[i].act != POLICY_KEEP)
                                 want = i;
                 }
+                if (first >= 0)
+                        judge_again(&c, &all[first], bad);
                 bad[ORDER] += first != want;
                 acts += first >= 0;
         }
         for (int i = 0; i < LAW_N; i++)
                 (void)tap_int(bad[i], 0, laws[i]);
         (void)tap_ok(acts > ROUNDS / 10, "the jobs were not all dull: %lld of %d acted", acts, ROUNDS);
+        for (int i = 0; i < RIGHTSIZE; i++)
+                (void)tap_ok(acted[i] > 100, "... %s did %lld times", policy_table[i].name, acted[i]);
         return tap_done();
 }
