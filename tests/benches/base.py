@@ -139,6 +139,21 @@ class Portald:
         for p in (self.daemon, self.runner):
             if p:
                 p.stop()
+        if self.runner:
+            remove_groups(self.path("runner"))
+
+
+def remove_groups(state_dir):
+    """The runner's control group, named by its state directory (FNV-1a), outlives it for its jobs' sake; there are none any more."""
+    h = 2166136261
+    for c in state_dir.encode():
+        h = (h ^ c) * 16777619 & 0xffffffff
+    for mount in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified"):
+        for d, _, _ in os.walk(os.path.join(mount, "portal-runner.%08x" % h), topdown=False):
+            try:
+                os.rmdir(d)
+            except OSError as e:
+                sys.stderr.write("bench: %s stays: %s\n" % (d, e.strerror))
 
 
 CONFIG = """daemon: {
