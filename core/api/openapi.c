@@ -241,7 +241,11 @@ static json_t *paths(bool *bad)
                         put(all, r->pattern, json_object(), bad);
                         path = json_object_get(all, r->pattern);
                 }
-                put(path, streq(r->method, "GET") ? "get" : "post", operation(r, bad), bad);
+                put(path,
+                        streq(r->method, "GET")     ? "get"
+                        : streq(r->method, "PATCH") ? "patch"
+                                                    : "post",
+                        operation(r, bad), bad);
         }
         return all;
 }

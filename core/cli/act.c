@@ -2,6 +2,8 @@
 /* What a user does to a job: suspend, resume, stop (P-26). Several jobs: each is tried, the first failure's code is the exit code. */
 #include "cli/cli.h"
 
+#include "spec/life.h"
+
 #define SUSPEND_WAIT_MS 30000
 #define RESUME_WAIT_MS 25000
 #define SUSPEND_ROUNDS 40 /* x 30 s: above the longest default save */
@@ -141,6 +143,78 @@ static int resume(struct cli *c, const struct cli_line *line, const char *id)
         return code;
 }
 
+/* --- resume --all, resume --cause: what the user's own suspended jobs are is asked, then each is resumed by name --- */
+struct chosen {
+        const char *cause; /* NULL = any */
+        json_t *ids;
+};
+
+static bool choose_page(struct cli *c, struct chosen *ch, char *before, size_t n, int *ret_exit)
+{
+        struct http_reply reply = { 0 };
+        const json_t *job;
+        char path[160];
+        size_t i;
+        bool more;
+
+        (void)str_format(path, sizeof path, "/v1/jobs?user=&limit=1000%s%.80s", *before ? "&before=" : "", before);
+        if (!ask(c, "GET", path, NULL, &reply, ret_exit)) {
+                http_reply_clear(&reply);
+                return false;
+        }
+        json_array_foreach (json_object_get(reply.json, "jobs"), i, job)
+                if (streq(js_str(job, "state", ""), "suspended") &&
+                        (!ch->cause || streq(js_str(job, "cause", ""), ch->cause)))
+                        (void)json_array_append_new(ch->ids, json_string(js_str(job, "id", "")));
+        (void)str_format(before, n, "%s", js_str(reply.json, "next", ""));
+        more = *before != '\0';
+        http_reply_clear(&reply);
+        return more;
+}
+
+static int resume_chosen(struct cli *c, const struct cli_line *line)
+{
+        js_owned *ids = json_array(), *body = cli_has(line, "--fresh") ? json_pack("{s:b}", "fresh", 1) : json_object();
+        struct chosen ch = { .cause = cli_value(line, "--cause"), .ids = ids };
+        char before[96] = "";
+        int code = CLI_OK, first;
+        const json_t *id;
+        size_t i;
+
+        while (choose_page(c, &ch, before, sizeof before, &code))
+                ;
+        first = code;
+        if (code == CLI_OK && json_array_size(ids) == 0)
+                say(c, "no job of yours is suspended%s%s", ch.cause ? " by " : "", str_or(ch.cause, ""));
+        json_array_foreach (ids, i, id) {
+                code = with_body(c, line, json_string_value(id), "resume", body);
+                if (first == CLI_OK)
+                        first = code;
+        }
+        return first;
+}
+
+static int check_chosen(struct cli *c, const struct cli_line *line)
+{
+        const char *cause = cli_value(line, "--cause");
+        enum job_cause unused;
+
+        if (cause && !job_cause_parse(cause, &unused)) {
+                say(c, "--cause \"%.40s\" is no cause: write what `portal ps` shows, as notice, idle, budget or user",
+                        cause);
+                return CLI_REFUSED;
+        }
+        if (line->args_n == 0 && !cause && !cli_has(line, "--all")) {
+                say(c, "JOB is missing: name jobs, or write --all or --cause CAUSE");
+                return CLI_REFUSED;
+        }
+        if (line->args_n > 0 && (cause || cli_has(line, "--all"))) {
+                say(c, "\"%.40s\" beside --all or --cause: name jobs, or leave them out", line->args[0]);
+                return CLI_REFUSED;
+        }
+        return CLI_OK;
+}
+
 static int stop(struct cli *c, const struct cli_line *line, const char *id)
 {
         js_owned *body = cli_has(line, "--force") ? json_pack("{s:b}", "force", 1) : json_object();
@@ -155,7 +229,11 @@ int cmd_suspend(struct cli *c, const struct cli_line *line)
 
 int cmd_resume(struct cli *c, const struct cli_line *line)
 {
-        return each(c, line, resume);
+        int code = check_chosen(c, line);
+
+        if (code != CLI_OK)
+                return code;
+        return line->args_n ? each(c, line, resume) : resume_chosen(c, line);
 }
 
 int cmd_stop(struct cli *c, const struct cli_line *line)

@@ -133,6 +133,8 @@ struct follow_params {
 int follow(struct cli *c, const struct follow_params *p);
 /* Digits alone, from 0 to max; false = anything else. */
 bool count_parse(const char *text, long max, long *ret);
+/* GET until portald answers, at most this long; ends an event stream that was open. Negative: its last word, or interrupted. */
+int ask_again(struct cli *c, const char *path, int64_t retry_us, struct http_reply *ret, struct pd_error *err);
 int cli_retry_for(const struct cli_line *line, int64_t *ret_us, struct pd_error *err);
 int job_exit_code(const json_t *job); /* of an ended one */
 
@@ -156,6 +158,7 @@ int cmd_machines(struct cli *c, const struct cli_line *line);
 int cmd_notice(struct cli *c, const struct cli_line *line);
 int cmd_offers(struct cli *c, const struct cli_line *line);
 int cmd_plugins(struct cli *c, const struct cli_line *line);
+int cmd_settings(struct cli *c, const struct cli_line *line);
 int cmd_check(struct cli *c, const struct cli_line *line);
 int cmd_init(struct cli *c, const struct cli_line *line);
 int cmd_reload(struct cli *c, const struct cli_line *line);

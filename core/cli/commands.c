@@ -40,7 +40,7 @@ const struct cli_command cli_commands[] = {
                 .flags = { { "--all", 'a', NULL, "ended ones too" },
                         { "--watch", 'w', NULL, "stay, and show each change" },
                         { "--user", 0, "*", "* = every user's (administrators)" },
-                        { "--limit", 0, "N", "at most N jobs (1000)" }, JSON_FLAG } },
+                        { "--limit", 0, "N", "at most N jobs (1000)" }, RETRY_FLAG, JSON_FLAG } },
         { .name = "show",
                 .args = "JOB",
                 .summary = "Everything about one job",
@@ -89,15 +89,17 @@ const struct cli_command cli_commands[] = {
                         "the exit code is 2.",
                 .flags = { { "--no-wait", 0, NULL, "only ask for it" }, JSON_FLAG } },
         { .name = "resume",
-                .args = "JOB...",
+                .args = "JOB... | --all | --cause CAUSE",
                 .summary = "Continue suspended jobs",
-                .min_args = 1,
                 .max_args = ALL,
                 .run = cmd_resume,
                 .text = "Waits until they run again. A job that cannot be taken up stays suspended, is told with the "
                         "reason, "
-                        "and the exit code is 2; one that waits for a place is left to wait.",
-                .flags = { { "--fresh", 0, NULL, "start the command anew, without the checkpoint" },
+                        "and the exit code is 2; one that waits for a place is left to wait. --all and --cause ask "
+                        "for each suspended job of yours, and wait for none.",
+                .flags = { { "--all", 0, NULL, "every suspended job of yours" },
+                        { "--cause", 0, "CAUSE", "those of yours that this suspended: notice, idle, budget ..." },
+                        { "--fresh", 0, NULL, "start the command anew, without the checkpoint" },
                         { "--no-wait", 0, NULL, "only ask for it" }, JSON_FLAG } },
         { .name = "stop",
                 .args = "JOB...",
@@ -131,6 +133,23 @@ const struct cli_command cli_commands[] = {
                 .text = "check looks at the file as the daemon would, in a process of its own, and calls nothing of "
                         "it.",
                 .flags = { JSON_FLAG } },
+        { .name = "settings",
+                .args = "[get [KEY] | set KEY=VALUE... | unset KEY... | edit | bound KEY | lock KEY[=VALUE]... | "
+                        "unlock KEY...]",
+                .summary = "What the policies go by: see it and its origins, change it",
+                .max_args = ALL,
+                .run = cmd_settings,
+                .text = "Built-in < site config < Settings (everybody's, then the project's) < portal.yaml < flags. A "
+                        "change "
+                        "is in force at once, for running jobs too. Everybody's settings, bounds and locks are the "
+                        "administrators'; a project's are those of the user whose name it is. A value outside of a "
+                        "bound "
+                        "is refused; a locked key holds everybody's value whatever portal.yaml and flags say. "
+                        "`bound KEY` without --min and --max takes the bound away.",
+                .flags = { { "--project", 0, "NAME", "this project's settings instead of everybody's" },
+                        { "--effective", 0, "JOB", "with get: what this job goes by" },
+                        { "--min", 0, "VALUE", "with bound: no less" }, { "--max", 0, "VALUE", "with bound: no more" },
+                        JSON_FLAG } },
         { .name = "check",
                 .args = "",
                 .summary = "Look at everything that a job needs, line by line, with the fix",

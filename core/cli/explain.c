@@ -74,6 +74,16 @@ static void now(const json_t *list)
         }
 }
 
+static void settings(const json_t *all)
+{
+        const json_t *s;
+        const char *key;
+
+        json_object_foreach ((json_t *)(uintptr_t)all, key, s)
+                if (!streq(js_str(s, "origin", "built-in"), "built-in"))
+                        (void)printf("  %-20s %s  (%s)\n", key, js_str(s, "value", "?"), js_str(s, "origin", "?"));
+}
+
 static int print_explain(struct cli *c, const json_t *e)
 {
         bool colour = c->colour_out;
@@ -88,6 +98,10 @@ static int print_explain(struct cli *c, const json_t *e)
         if (json_array_size(json_object_get(e, "now")) > 0)
                 (void)printf("%snow%s\n", colour_on(colour, COLOUR_BOLD), colour_off(colour));
         now(json_object_get(e, "now"));
+        if (json_object_size(json_object_get(e, "settings")) > 0)
+                (void)printf(
+                        "%ssettings that are not built-in%s\n", colour_on(colour, COLOUR_BOLD), colour_off(colour));
+        settings(json_object_get(e, "settings"));
         return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
 }
 

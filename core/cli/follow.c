@@ -104,10 +104,27 @@ static int64_t mono_us(void)
         return (int64_t)ts.tv_sec * USEC_PER_SEC + ts.tv_nsec / 1000;
 }
 
+int ask_again(struct cli *c, const char *path, int64_t retry_us, struct http_reply *ret, struct pd_error *err)
+{
+        int64_t end = mono_us() + retry_us, delay = DELAY_MIN_US;
+        int r;
+
+        do {
+                http_events_close(c->http);
+                (void)http_wait(c->http, delay);
+                delay = delay * 2 > DELAY_MAX_US ? DELAY_MAX_US : delay * 2;
+                if (http_interrupted(c->http))
+                        return pd_fail(err, PD_E_CANCELLED, "interrupted");
+                http_reply_clear(ret);
+                r = http_call(c->http, "GET", path, NULL, NULL, CALL_TIMEOUT_US, ret, err);
+        } while ((r == -PD_E_IO || r == -PD_E_TRANSIENT || r == -PD_E_FULL) && mono_us() < end);
+        return r;
+}
+
 /* 0 = there again. */
 static int reconnect(struct following *f, const struct pd_error *why, struct pd_error *err)
 {
-        int64_t end = mono_us() + f->p->retry_us, delay = DELAY_MIN_US;
+        struct http_reply reply = { 0 };
         char path[256], span[QUANTITY_MAX];
         int r;
 
@@ -115,19 +132,10 @@ static int reconnect(struct following *f, const struct pd_error *why, struct pd_
         say(f->c, "the job is not touched by that; trying again for %s", ago(f->p->retry_us, span));
         if (!job_path(path, sizeof path, f->p->job, ""))
                 return pd_fail(err, PD_E_INVALID, "the job's id is too long");
-        do {
-                struct http_reply reply;
-
-                http_events_close(f->c->http);
-                (void)http_wait(f->c->http, delay);
-                delay = delay * 2 > DELAY_MAX_US ? DELAY_MAX_US : delay * 2;
-                if (http_interrupted(f->c->http))
-                        return pd_fail(err, PD_E_CANCELLED, "interrupted");
-                r = http_call(f->c->http, "GET", path, NULL, NULL, CALL_TIMEOUT_US, &reply, err);
-                if (r == 0)
-                        (void)on_job(f, reply.json);
-                http_reply_clear(&reply);
-        } while ((r == -PD_E_IO || r == -PD_E_TRANSIENT || r == -PD_E_FULL) && mono_us() < end);
+        r = ask_again(f->c, path, f->p->retry_us, &reply, err);
+        if (r == 0)
+                (void)on_job(f, reply.json);
+        http_reply_clear(&reply);
         if (r < 0)
                 return r;
         say(f->c, "portald answers again");

@@ -93,7 +93,8 @@ static void help_all(void)
 {
         (void)printf("portal COMMAND [FLAGS] [ARGUMENTS]: run jobs that survive the machine they are on.\n\n");
         for (size_t i = 0; i < cli_commands_n; i++)
-                (void)printf("  %-10s %-18s %s\n", cli_commands[i].name, cli_commands[i].args, cli_commands[i].summary);
+                (void)printf("  %-10s %-18s %s\n", cli_commands[i].name,
+                        strlen(cli_commands[i].args) > 18 ? "..." : cli_commands[i].args, cli_commands[i].summary);
         (void)printf("\n`portal help COMMAND` says more. Exit codes:");
 #define SHOW_EXIT(n_, name_, text_) (void)printf("\n  %-4d %s", n_, text_);
         CLI_EXITS(SHOW_EXIT)

@@ -316,9 +316,10 @@ static int prepare(
         (void)curl_easy_setopt(h->easy, CURLOPT_PROXY, "");
         (void)curl_easy_setopt(h->easy, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
         (void)curl_easy_setopt(h->easy, CURLOPT_NOSIGNAL, 1L);
-        if (streq(method, "POST")) {
+        if (!streq(method, "GET")) {
                 (void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE, (long)strlen(body));
                 (void)curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, body);
+                (void)curl_easy_setopt(h->easy, CURLOPT_CUSTOMREQUEST, method);
         }
         curl_slist_free_all(h->headers);
         h->headers = curl_slist_append(NULL, "Content-Type: application/json");

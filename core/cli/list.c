@@ -76,6 +76,8 @@ static int list_once(struct cli *c, const struct cli_line *line, const char *pat
 /* --- -w: the list anew at each change on a terminal, else a line a change --- */
 struct watching {
         struct cli *c;
+        const char *path;
+        int64_t retry_us;
         bool json, terminal;
 };
 
@@ -95,38 +97,80 @@ static bool on_change(void *arg, const json_t *job)
         return fflush(stdout) != 0;
 }
 
-static int watch_on(struct watching *w, const struct cli_line *line, const char *path)
+/* The list as it is now stands in for the changes that were missed. */
+static int list_anew(struct watching *w, const struct http_reply *reply)
+{
+        const json_t *job;
+        size_t i;
+
+        if (!w->json)
+                return print_jobs(w->c, reply->json);
+        json_array_foreach (json_object_get(reply->json, "jobs"), i, job)
+                if (print_json_line(job) != CLI_OK)
+                        return CLI_FAILED;
+        return CLI_OK;
+}
+
+/* portald went away, or restarts: waited for, within the bound. */
+static int reconnect(struct watching *w, struct pd_error *err)
+{
+        struct http_reply reply = { 0 };
+        char span[QUANTITY_MAX];
+        int r;
+
+        say(w->c, "%s", err->text);
+        say(w->c, "the jobs are not touched by that; trying again for %s", ago(w->retry_us, span));
+        r = ask_again(w->c, w->path, w->retry_us, &reply, err);
+        if (r == 0)
+                r = http_events_open(w->c->http, "/v1/events", on_change, w, err);
+        if (r == 0) {
+                say(w->c, "portald answers again");
+                r = list_anew(w, &reply) == CLI_OK ? 0 : pd_fail(err, PD_E_CANCELLED, "stdout is closed");
+        }
+        http_reply_clear(&reply);
+        return r;
+}
+
+static int watch_on(struct watching *w, const struct cli_line *line)
 {
         struct pd_error err;
-        int code = CLI_OK;
+        int code = CLI_OK, r = 0;
 
-        while (code == CLI_OK && http_events_state(w->c->http, &err) == 0 && !http_interrupted(w->c->http) &&
-                !ferror(stdout)) {
+        while (code == CLI_OK && r == 0 && !http_interrupted(w->c->http) && !ferror(stdout)) {
+                if (http_events_state(w->c->http, &err) < 0) {
+                        r = reconnect(w, &err);
+                        continue;
+                }
                 if (!http_wait(w->c->http, WAIT_US) || !w->terminal)
                         continue;
                 (void)printf("\033[H\033[2J");
-                code = list_once(w->c, line, path);
+                code = list_once(w->c, line, w->path);
         }
-        if (code == CLI_OK && !http_interrupted(w->c->http) && !ferror(stdout))
+        if (code == CLI_OK && r < 0 && !http_interrupted(w->c->http) && !ferror(stdout))
                 code = say_error(w->c, &err, NULL);
         return code;
 }
 
 static int watch(struct cli *c, const struct cli_line *line, const char *path)
 {
-        struct watching w = {
-                .c = c, .json = cli_has(line, "--json"), .terminal = isatty(STDOUT_FILENO) && !cli_has(line, "--json")
-        };
+        struct watching w = { .c = c,
+                .path = path,
+                .json = cli_has(line, "--json"),
+                .terminal = isatty(STDOUT_FILENO) && !cli_has(line, "--json") };
         struct interrupt interrupt;
         struct pd_error err;
         int code;
 
+        if (cli_retry_for(line, &w.retry_us, &err) < 0) {
+                say(c, "%s", err.text);
+                return CLI_REFUSED;
+        }
         interrupt_begin(c, &interrupt);
         code = http_events_open(c->http, "/v1/events", on_change, &w, &err) < 0 ? say_error(c, &err, NULL) : CLI_OK;
         if (code == CLI_OK && !w.json)
                 code = list_once(c, line, path);
         if (code == CLI_OK)
-                code = watch_on(&w, line, path);
+                code = watch_on(&w, line);
         http_events_close(c->http);
         interrupt_end(c, &interrupt);
         return code;

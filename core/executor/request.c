@@ -381,6 +381,8 @@ static const struct {
         { "notice", request_notice },
         { "offers", request_offers },
         { "plugins", request_plugins },
+        { "settings", request_settings },
+        { "settings_change", request_settings_change },
 };
 
 struct engine_ticket *engine_request(

@@ -20,5 +20,7 @@ void request_machines(struct engine *e, struct engine_ticket *t, const struct en
 void request_notice(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_offers(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_plugins(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
+void request_settings(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
+void request_settings_change(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 
 #endif

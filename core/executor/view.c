@@ -213,7 +213,8 @@ static json_t *now_json(struct engine *e, struct entry *en)
 void request_explain(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
         int64_t at = js_int(rq->args, "at_wall_us", INT64_MAX);
-        js_owned *rows = NULL;
+        js_owned *rows = NULL, *origins = NULL;
+        struct settings unused;
         json_t *decisions = json_array(), *intervals = json_array(), *row;
         char id[ID_TEXT_MAX];
         struct pd_error err;
@@ -221,7 +222,8 @@ void request_explain(struct engine *e, struct engine_ticket *t, const struct eng
         size_t i;
 
         if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 ||
-                store_decisions(e->env->store, t->job, at, &rows, &err) < 0) {
+                store_decisions(e->env->store, t->job, at, &rows, &err) < 0 ||
+                job_load_spec(e, t->job, NULL, &unused, NULL, &origins, &err) < 0) {
                 json_decref(decisions);
                 json_decref(intervals);
                 ticket_fail(t, &err);
@@ -230,10 +232,10 @@ void request_explain(struct engine *e, struct engine_ticket *t, const struct eng
         json_array_foreach (rows, i, row)
                 (void)json_array_append(json_object_get(row, "first_wall_us") ? intervals : decisions, row);
         ticket_reply(t, NULL,
-                json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o}", "job", id_format(ID_JOB, j.id, id), "state",
+                json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:O}", "job", id_format(ID_JOB, j.id, id), "state",
                         job_state_name((enum job_state)j.state), "result", job_result_name((enum job_result)j.result),
                         "cause", job_cause_name((enum job_cause)j.cause), "decisions", decisions, "intervals",
-                        intervals, "now", now_json(e, jobs_find(e, t->job))));
+                        intervals, "now", now_json(e, jobs_find(e, t->job)), "settings", origins));
 }
 
 /* --- machines, offers, plugins --- */

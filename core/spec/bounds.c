@@ -98,8 +98,8 @@ int bound_check(const char *key, const json_t *bound, struct pd_error *err)
                 return unknown(key, err);
         if ((min || max) && !has_amount(row))
                 return pd_fail(err, PD_E_INVALID,
-                        "%s is no amount, so it has no bounds: `portal settings lock %s=VALUE` holds one value", key,
-                        key);
+                        "%s is no amount, so it has no bounds: write `portal settings lock %s=VALUE` to hold one value",
+                        key, key);
         r = check_limit(row, json_object_get(bound, "min"), "min", err);
         if (r == 0)
                 r = check_limit(row, json_object_get(bound, "max"), "max", err);
@@ -108,8 +108,9 @@ int bound_check(const char *key, const json_t *bound, struct pd_error *err)
         if (!min && !max && !js_bool(bound, "lock", false))
                 return pd_fail(err, PD_E_INVALID, "%s: a bound has a min, a max, or both", key);
         if (min && max && side_of(row, bound, min) != SIDE_INSIDE)
-                return pd_fail(
-                        err, PD_E_INVALID, "%s: min %.40s is above max %.40s, or of another currency", key, min, max);
+                return pd_fail(err, PD_E_INVALID,
+                        "%s: min %.40s is above max %.40s, or of another currency: write a min up to the max", key, min,
+                        max);
         return 0;
 }
 
