@@ -2,12 +2,18 @@
 /* Looking ahead: how long the caps let a machine run, when to suspend, and who goes when a cap was lowered. All in closed form: no search, no slices. */
 #include "ledger/internal.h"
 
-/* The latest stop of a machine that may cost `nano` in all, as a time; before the start = none, however soon. The inverse of
- * worst_of(). */
+/* What the hold costs at worst if its time from now on were free. */
+static wide worst_without_time(const struct ledger_hold *h)
+{
+        int64_t flat = h->other_nano > h->flat_worst_nano ? h->other_nano : h->flat_worst_nano;
+
+        return (wide)h->time_nano + h->price_changes + flat;
+}
+
+/* The latest stop of a machine that may cost `nano` in all, as a time; before the start = none, however soon. The inverse of worst_of(). */
 static int64_t stop_within(const struct ledger_hold *h, wide nano)
 {
-        wide flat = h->other_nano > h->flat_worst_nano ? h->other_nano : h->flat_worst_nano;
-        wide rest = nano - h->time_nano - h->price_changes - flat;
+        wide rest = nano - worst_without_time(h);
         wide span;
 
         if (rest < 0)
@@ -22,31 +28,39 @@ static int64_t stop_within(const struct ledger_hold *h, wide nano)
         return (int64_t)at_most(span + h->from_wall_us - h->lag_us, INT64_MAX);
 }
 
+/* Does a later stop raise anything? What raises nothing needs no room. */
+static bool asks(const struct ledger_hold *h, wide promised)
+{
+        return h->ceiling_nano_hour > 0 || worst_without_time(h) > promised;
+}
+
 /* ... by the caps of its accounts; *ret_account is the tightest. */
 static int64_t stop_by_caps(const struct ledger *l, const struct ledger_hold *h, wide promised, uint32_t *ret_account)
 {
         int64_t room;
 
         *ret_account = ledger_tightest(l, h->account, &room);
-        return *ret_account == LEDGER_NONE ? INT64_MAX : stop_within(h, promised + room);
+        return *ret_account == LEDGER_NONE || !asks(h, promised) ? INT64_MAX : stop_within(h, promised + room);
 }
 
-/* Posted and promised: what the hold counts for now. */
-static wide promised_of(const struct ledger_hold *h)
+static bool barred(const struct ledger *l, const struct ledger_hold *h)
 {
-        return (wide)h->time_nano + h->other_nano + ledger_rest(h);
+        for (size_t i = 0; i < LEDGER_SCOPE_N; i++) {
+                const struct ledger_account *a = ledger_account_at(l, h->account[i]);
+
+                if (a && barred_by(l, a))
+                        return true;
+        }
+        return false;
 }
 
 static int64_t longest(const struct ledger *l, const struct ledger_hold *h, uint32_t *ret_account)
 {
-        int64_t stop = stop_by_caps(l, h, promised_of(h), ret_account);
+        wide promised = (wide)h->time_nano + h->other_nano + ledger_rest(h); /* what it counts for now */
+        int64_t stop = stop_by_caps(l, h, promised, ret_account);
 
-        for (size_t i = 0; i < LEDGER_SCOPE_N; i++) {
-                const struct ledger_account *a = ledger_account_at(l, h->account[i]);
-
-                if (a && h->ceiling_nano_hour > 0 && barred_by(l, a))
-                        return h->stop_wall_us;
-        }
+        if (asks(h, promised) && barred(l, h))
+                return h->stop_wall_us;
         return stop > h->stop_wall_us && h->state == LEDGER_OPEN ? stop : h->stop_wall_us;
 }
 
@@ -85,7 +99,7 @@ int ledger_longest_new(const struct ledger *l, const struct ledger_terms *t, int
         int r = hold_draft(t, from_wall_us, from_wall_us, &h, err);
 
         r = r < 0 ? r : accounts_check(l, t->account, err);
-        if (r >= 0 && h.worst_nano > 0)
+        if (r >= 0 && (h.worst_nano > 0 || h.ceiling_nano_hour > 0))
                 r = caps_allow(l, t->account, h.worst_nano, err);
         if (r < 0)
                 return r;

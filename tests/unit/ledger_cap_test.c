@@ -571,6 +571,12 @@ static void near(void)
         (void)ledger_post_flat(&f.l, h, LEDGER_SAVE, T0, 99, NULL, NULL);
         tap_int(ledger_renew(&f.l, h, T0 + 20, NULL, NULL), -PD_E_FULL,
                 "N-04 law 6 even a free machine asks for what it would raise");
+        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
+        tap_int(stop, T0 + 10, "N-04 ... and is not told of a later one");
+        (void)fixture_cap(&f, LEDGER_CONNECTION, 102);
+        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
+        tap_int(stop, T0 + 700, "N-04 until there is room for it");
+        (void)fixture_cap(&f, LEDGER_CONNECTION, 100);
         (void)ledger_price(&f.l, h, T0, 1, NULL, NULL);
         (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
         tap_int(stop, T0 + 10, "N-04 saves beyond the flat part are counted");
