@@ -13,7 +13,7 @@ static int by_fits(const void *a, const void *b, void *arg)
         uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
         int d = memcmp(&k->fits[(size_t)x * k->words], &k->fits[(size_t)y * k->words], k->words * sizeof *k->fits);
 
-        return d ? d : x < y ? -1 : 1;
+        return d ? d : (x > y) - (x < y);
 }
 
 static bool same_fits(const struct market *k, uint32_t x, uint32_t y)

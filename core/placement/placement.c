@@ -45,6 +45,14 @@ static bool rule_on(const struct judged *j, struct placement_choice *c)
         return false;
 }
 
+static bool rule_spot(const struct judged *j, struct placement_choice *c)
+{
+        if (!j->need->no_spot || j->offer->market != PD_MARKET_SPOT)
+                return true;
+        (void)str_format(c->why, sizeof c->why, "is a spot offer, and the job may not use one (spot.use = off)");
+        return false;
+}
+
 static bool rule_cpu(const struct judged *j, struct placement_choice *c)
 {
         char has[QUANTITY_MAX], asked[QUANTITY_MAX], lack[QUANTITY_MAX];
@@ -98,6 +106,31 @@ static bool rule_capture(const struct judged *j, struct placement_choice *c)
         return false;
 }
 
+/* P-06: a spot offer whose notice cannot save the state as measured last. Nothing measured, no rate learned, or pinned to it: only a warning. */
+static bool rule_notice(const struct judged *j, struct placement_choice *c)
+{
+        char state[QUANTITY_MAX], saves[QUANTITY_MAX];
+        uint64_t can;
+
+        if (j->offer->market != PD_MARKET_SPOT)
+                return true;
+        if (j->need->state_bytes == 0)
+                (void)str_format(c->warn, sizeof c->warn, "the job's state was not measured yet");
+        else if (!market_can_save(&j->offer->notice, &can))
+                (void)str_format(c->warn, sizeof c->warn, "how much its notice can save was not learned yet");
+        else if (j->need->state_bytes > can) {
+                (void)size_format(j->need->state_bytes, state);
+                (void)str_format(c->warn, sizeof c->warn, "its notice can save %s, and the job's state is %s",
+                        size_format(can, saves), state);
+                if (j->on && j->on->exact)
+                        return true;
+                (void)str_format(c->why, sizeof c->why, "%s: %s too much", c->warn,
+                        size_format(j->need->state_bytes - can, state));
+                return false;
+        }
+        return true;
+}
+
 static bool rule_usable(const struct judged *j, struct placement_choice *c)
 {
         if (j->offer->usable)
@@ -146,8 +179,8 @@ static bool rule_free(const struct judged *j, struct placement_choice *c)
 
 /* First what can never be, so that `later` is a promise. */
 static const rule_fn rules[] = {
-        rule_on, rule_cpu, rule_memory, rule_disk, rule_gpus, rule_capture, /* never here    */
-        rule_usable, rule_reclaimed, rule_free,                             /* not just now  */
+        rule_on, rule_spot, rule_cpu, rule_memory, rule_disk, rule_gpus, rule_capture, rule_notice, /* not here      */
+        rule_usable, rule_reclaimed, rule_free,                                                     /* not just now  */
 };
 
 static void judge(const struct judged *j, struct placement_choice *c)

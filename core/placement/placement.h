@@ -2,7 +2,7 @@
 /* Ranks: which offers can take a job, cheapest first, and what rejected each of the others.
  *
  * A function of values: the job's need, the offers as they stand, now. No clock, disk, log, global or allocation; the same input gives the same
- * order, whatever the order of the offers. Includes base and spec only. */
+ * order, whatever the order of the offers. Includes base and spec, and of market the one header that needs no linking. */
 #ifndef PLACEMENT_PLACEMENT_H
 #define PLACEMENT_PLACEMENT_H
 
@@ -10,15 +10,18 @@
 
 #include "base/base.h"
 #include "base/quantity.h"
+#include "market/notice.h"
 #include "spec/spec.h"
 
 /* What a job asks of a machine; all borrowed. */
 struct placement_need {
         int32_t cpu_milli, gpus;
         uint64_t memory_bytes;
-        uint64_t disk_bytes; /* 0 = not said                                        */
-        const char *on;      /* CONNECTION[/ZONE[/TYPE[/spot]]], NULL = anywhere    */
-        const char *capture; /* must be usable there; NULL = any                    */
+        uint64_t disk_bytes;  /* 0 = not said                                        */
+        const char *on;       /* CONNECTION[/ZONE[/TYPE[/spot]]], NULL = anywhere    */
+        const char *capture;  /* must be usable there; NULL = any                    */
+        uint64_t state_bytes; /* P-06: as measured last; 0 = not measured yet        */
+        bool no_spot;         /* --no-spot                                           */
 };
 
 /* One offer (a kind of machine, or one machine of the user's own), or one machine that already runs. All borrowed. */
@@ -36,6 +39,7 @@ struct placement_offer {
         int64_t not_before_wall_us;  /* P-17: a reclaimed pool is left out until then; 0 = it is not          */
         bool usable;                 /* false: why says what is the matter ("its runner cannot be reached")   */
         const char *why;
+        struct market_notice notice; /* of a spot offer, P-06                                                 */
 };
 
 struct placement_choice {
@@ -43,6 +47,7 @@ struct placement_choice {
         bool fits;    /* can take the job now                                                                  */
         bool later;   /* not now, but it could once it is free, usable or back in: the job waits, not refused  */
         char why[128]; /* of the first: its rate; of the others that fit: how much dearer; else the rule and by how much */
+        char warn[96]; /* P-05, P-06: it may be chosen, but its notice may not save the job's state; ""          */
 };
 
 /* ret has n entries and holds each offer once: first the *ret_ok that fit, cheapest first, then those that may fit later, then the rest; ties by

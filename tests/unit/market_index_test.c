@@ -279,6 +279,43 @@ static void test_classes(void)
                 "a class that nothing fits");
 }
 
+/* Each asks for something else than the first. */
+static const struct market_need kinds[] = {
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws" },
+        { .cpu_milli = 1001, .memory_bytes = 5, .on = "aws" },
+        { .cpu_milli = 1000, .memory_bytes = 6, .on = "aws" },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws", .gpus = 1 },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws", .disk_bytes = 1 },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws", .no_spot = true },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws", .no_on_demand = true },
+        { .cpu_milli = 1000, .memory_bytes = 5 },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "gpu" },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws/a" },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws/a/m5" },
+        { .cpu_milli = 1000, .memory_bytes = 5, .on = "aws/a/m5/spot" },
+};
+
+static void test_kinds(void)
+{
+        pd_cleanup(market_freep) struct market *k = NULL;
+        uint32_t id, again;
+
+        (void)market_new("USD", few, ARRAY_LEN(few), ARRAY_LEN(kinds), NULL, NOW, &k, NULL);
+        for (uint32_t round = 0; round < 2; round++)
+                for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
+                        (void)market_class(k, &kinds[i], &id, NULL);
+                        (void)tap_int(id, i,
+                                round ? "... and is found again" : "one thing asked for differently is another class");
+                }
+        for (uint32_t i = 3; i < 7; i++) {
+                market_class_drop(k, i);
+                market_class_drop(k, i);
+        }
+        (void)market_class(k, &kinds[6], &id, NULL);
+        (void)market_class(k, &kinds[6], &again, NULL);
+        (void)tap_ok(id == 3 && again == 3, "of several free places the first is taken");
+}
+
 static void test_time(void)
 {
         pd_cleanup(market_freep) struct market *k = NULL;
@@ -345,6 +382,7 @@ int main(int argc, char **argv)
         tap_note("seed %" PRIu64, seed);
         test_against_loop();
         test_classes();
+        test_kinds();
         test_time();
         test_edges();
         return tap_done();

@@ -128,6 +128,20 @@ static const struct {
 
 static void test_remaining(void)
 {
+        struct scene bound = with_offer(1, 1);
+        struct policy_terms most;
+
+        bound.j.ran_us = 3 * HOUR;
+        policy_terms(&bound.j, &bound.m, &bound.s, &offers[0], INT64_MAX, &most);
+        (void)tap_ok(
+                most.saving_nano == INT64_MIN && !most.fifth && !most.thrice, "a loss that is more than money is held");
+        bound.s.expect_us = 1;
+        policy_terms(&bound.j, &bound.m, &bound.s, &offers[0], 0, &most);
+        (void)tap_ok(most.saving_nano == 0 && most.remaining_us < 0, "nothing is saved on time that is over");
+        bound.m.rate.nano = 0;
+        policy_terms(&bound.j, &bound.m, &bound.s, &offers[0], 0, &most);
+        (void)tap_ok(!most.fifth && policy_rate_max(&bound.j, &bound.m, &bound.s, &offers[0]) == -1,
+                "P-13 nothing is 20 % cheaper than free");
         for (size_t i = 0; i < ARRAY_LEN(lefts); i++) {
                 struct scene c = with_offer(1000, 100);
                 struct policy_decision d;
