@@ -11,6 +11,7 @@
 #include "runner/runner.h"
 
 #define LOOK_AGAIN_US (20 * USEC_PER_MSEC)
+#define LEAVE_US (500 * USEC_PER_MSEC) /* for killed processes to be gone */
 
 static void signal_main(struct job *j, int sig)
 {
@@ -152,6 +153,29 @@ void finish_sweep(struct runner *r)
                 if (dir && !job_live(r->jobs.at[i]))
                         rootfs_umount(dir);
         }
+}
+
+/* At the runner's own end: what the runtime's answers would have cleared away in a moment. Live jobs and their groups stay. */
+void finish_leave(struct runner *r)
+{
+        js_owned *names = json_array();
+        int64_t until = now_boot_us() + LEAVE_US;
+        const json_t *name;
+        size_t i;
+
+        if (cgroups_list(&r->cg, names, NULL) < 0)
+                return;
+        json_array_foreach (names, i, name) {
+                const char *unit = json_string_value(name);
+
+                if (is_live_unit(r, unit))
+                        continue;
+                cgroup_kill(&r->cg, unit, "");
+                while (cgroup_populated(&r->cg, unit, "") && now_boot_us() < until)
+                        (void)usleep(1000);
+                cgroup_remove(&r->cg, unit);
+        }
+        tidy_groups(r);
 }
 
 /* A capture that cleans up after its job, and its process's last turn. */

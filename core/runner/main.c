@@ -371,6 +371,7 @@ static int open_all(struct runner *r, struct pd_error *err)
         images_tidy(r);
         if ((e = jobs_load(r, err)) < 0 || (e = orders_load(r, err)) < 0)
                 return e;
+        r->loaded = true;
         forget_other_boots(r);
         finish_sweep(r);
         adopt(r);
@@ -383,6 +384,8 @@ static void close_all(struct runner *r)
 {
         serve_close(r);
         logs_close(r);
+        if (r->loaded)
+                finish_leave(r);
         while (r->jobs.n > 0)
                 (void)job_free(r->jobs.at[0]);
         vec_free(&r->jobs);

@@ -128,6 +128,7 @@ struct runner {
         bool own_socket;                    /* made by us: removed at the end */
         int64_t stop_wall_us, stop_boot_us; /* the machine's lease; 0 = none */
         int64_t notice_wall_us;             /* the machine's notice; 0 = none, also after a boot */
+        bool loaded;                        /* all jobs are known: what is no job's may be cleared away */
         bool broken;                        /* its records cannot be written: it ends       */
         bool vacating;                      /* the machine shuts down: no new starts */
         sd_event_source *listener, *ticker, *log_timer, *stop_signal[2];
@@ -179,6 +180,7 @@ void finish_exited(struct job *j);                           /* the supervisor i
 void finish_clean(struct job *j); /* mounts, cgroup, runtime's record: nothing runs any more */
 void finish_ignore(void *arg, const struct pd_error *err, const struct proc_result *result); /* logs */
 void finish_sweep(struct runner *r); /* at start, after the jobs were loaded */
+void finish_leave(struct runner *r); /* at the end */
 int finish_release(struct job *j, bool drop_checkpoint_dir, struct pd_error *err);
 int finish_forget(struct job *j, struct pd_error *err);
 
