@@ -48,10 +48,11 @@ static struct groups *allocate(const struct market *k, uint32_t groups, size_t p
         size_t n = k->offers_n, nodes = 2 * n + 2 * places;
         struct groups *g = calloc(1, sizeof *g + nodes * sizeof(struct node) + groups * sizeof(struct group) +
                                              places * sizeof(struct place) + 3 * n * sizeof(uint32_t));
-        char *at = (char *)(g + 1);
+        char *at;
 
         if (!g)
                 return NULL;
+        at = (char *)(g + 1);
         g->offer_nodes = (struct node *)(void *)at;
         g->class_nodes = g->offer_nodes + 2 * n;
         g->group = (struct group *)(void *)(g->class_nodes + 2 * places);
