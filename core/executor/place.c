@@ -296,8 +296,10 @@ static bool may_fit(const struct engine *e, const struct job *j, const int64_t *
 
 static void rooms(const struct engine *e, int64_t *room)
 {
+        /* one that is away takes nothing; its sum over all jobs is not made (room came as zeros) */
         for (size_t i = 0; i < e->machines.n; i++)
-                machine_free_room(e, e->machines.at[i], &room[i * 3], &room[i * 3 + 1], &room[i * 3 + 2]);
+                if (e->machines.at[i]->up)
+                        machine_free_room(e, e->machines.at[i], &room[i * 3], &room[i * 3 + 1], &room[i * 3 + 2]);
 }
 
 static bool any_room(const struct engine *e, const int64_t *room)
