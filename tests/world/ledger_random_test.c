@@ -147,7 +147,7 @@ static void new_machine(struct run *w, int parent)
 
 static void renew(struct run *w)
 {
-        int k = run_pick(w, OPEN), tightest, r, want = 0;
+        int k = run_pick(w, OPEN), tightest = -1, r, want = 0;
         struct oracle_machine *m = &w->o.machine[k < 0 ? 0 : k];
         struct ledger_change c;
         struct pd_error err;

@@ -24,7 +24,7 @@ struct oracle_job {
         /* the runner's truth */
         uint64_t live_generation /* 0 = none */, newest_generation;
         int64_t ran_us /* in this term, of placements that are over */, lost_us;
-        bool exited_counted;
+        bool exited_counted, gone /* its machine forgot it */;
         char newest[40]; /* newest committed checkpoint */
         /* what the API says, on disk */
         bool known;
@@ -44,7 +44,7 @@ struct oracle {
         uint64_t held[ORACLE_LAWS];                                 /* how often a law's precondition held */
         uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N]; /* saves by cause                      */
         int64_t wall_max_us, last_look_us, plugin_hour;
-        unsigned int plugin_calls;
+        unsigned int plugin_calls, leases;
         bool any_notice;
         int law; /* the first one broken; 0 = none */
         char text[400];

@@ -30,6 +30,9 @@ struct swarm {
         struct engine_connection other_connection;
         json_t *other_options;
         uint64_t reloads;
+        uint32_t armed; /* BIT(enum world_fault): they strike when something is under way */
+        size_t last_job;
+        bool racing; /* the next act follows at once, mostly on the same job */
         struct {
                 char key[16], body[8], job[40];
         } keys[KEYS];
@@ -304,12 +307,17 @@ static struct oracle_job *any_job(struct swarm *s, const char *state)
 {
         size_t from = s->o.jobs_n ? dice(s, s->o.jobs_n) : 0;
 
+        if (s->racing && s->last_job < s->o.jobs_n && percent(s, 70))
+                return &s->o.jobs[s->last_job];
         for (size_t i = 0; i < s->o.jobs_n; i++) {
                 struct oracle_job *j = &s->o.jobs[(from + i) % s->o.jobs_n];
 
-                if (j->known && (!*state || streq(j->state, state)))
+                if (j->known && (!*state || streq(j->state, state))) {
+                        s->last_job = (from + i) % s->o.jobs_n;
                         return j;
+                }
         }
+        s->last_job = from;
         return s->o.jobs_n ? &s->o.jobs[from] : NULL;
 }
 
@@ -358,15 +366,17 @@ static void act_on(struct swarm *s, uint64_t what)
 
 static void user(struct swarm *s)
 {
-        uint64_t left = s->jobs_wanted > s->submitted ? s->jobs_wanted - s->submitted : 0;
+        uint64_t left = s->jobs_wanted > s->o.jobs_n ? s->jobs_wanted - s->o.jobs_n : 0;
 
         if (s->w.engine && !s->w.dying) {
-                if (left && percent(s, s->submitted < 3 ? 100 : 22))
+                if (left && percent(s, s->submitted < 3 ? 100 : 30))
                         submit(s);
                 else
                         act_on(s, dice(s, 90));
         }
-        s->act_boot_us = s->w.boot_us + span(s, USEC_PER_SEC, s->run->days * USEC_PER_DAY / 45);
+        s->racing = percent(s, 40);
+        s->act_boot_us = s->w.boot_us + (s->racing ? (int64_t)dice(s, 4 * USEC_PER_SEC)
+                                                   : span(s, USEC_PER_SEC, s->run->days * USEC_PER_DAY / 45));
 }
 
 /* --- faults with a time of their own --- */
@@ -514,11 +524,30 @@ static void forget_asks(struct swarm *s)
 static void die(struct swarm *s)
 {
         oracle_log(&s->o, "== the daemon is dead");
+        world_die(&s->w); /* what its last requests do at the runner is looked at, too */
         oracle_down(&s->o);
-        world_die(&s->w);
         forget_asks(s);
         s->w.dying = false;
         s->up_boot_us = s->w.boot_us + USEC_PER_MSEC + (int64_t)world_chance(&s->w, world_chance(&s->w, 8) ? 10 * USEC_PER_SEC : 2 * USEC_PER_HOUR);
+}
+
+static void strike(struct swarm *s, enum world_fault f)
+{
+        world_struck(&s->w, f);
+        strikes[f](s);
+        s->armed &= ~BIT(f);
+}
+
+/* Those that wait for a moment at which they hurt. */
+static void strike_armed(struct swarm *s)
+{
+        if (!s->armed || s->quiet || !world_at_work(&s->w) || world_chance(&s->w, 6))
+                return;
+        for (enum world_fault f = (enum world_fault)world_chance(&s->w, FAULT_N), i = 0; i < FAULT_N; i++, f++)
+                if (s->armed & BIT(f % FAULT_N)) {
+                        strike(s, f % FAULT_N);
+                        return;
+                }
 }
 
 static void due(struct swarm *s, enum world_fault f)
@@ -533,8 +562,10 @@ static void due(struct swarm *s, enum world_fault f)
                 world_reach(&s->w, true);
         } else if (f != FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
                 s->timed_boot_us[f] = s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
-                world_struck(&s->w, f);
-                strikes[f](s);
+                if (world_chance(&s->w, 2))
+                        s->armed |= BIT(f);
+                else
+                        strike(s, f);
         } else if (!s->quiet && s->w.boot_us >= s->act_boot_us) {
                 user(s);
         }
@@ -556,6 +587,8 @@ static bool go_on(struct swarm *s, int64_t until, uint64_t *events)
                         w->boot_us = next > w->boot_us ? next : w->boot_us;
                         due(s, f);
                 }
+                if (moved && !w->dying)
+                        strike_armed(s);
                 if (w->dying)
                         die(s);
                 oracle_after(&s->o);
@@ -569,6 +602,7 @@ static bool go_on(struct swarm *s, int64_t until, uint64_t *events)
 static void begin_quiet(struct swarm *s)
 {
         s->quiet = true;
+        s->armed = 0;
         memset(s->w.rate, 0, sizeof s->w.rate);
         s->w.no_measures_until_boot_us = 0;
         oracle_log(&s->o, "== quiet");

@@ -205,6 +205,7 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
 {
         static const char *const policies[ORACLE_POLICY_N] = { "ttl", "idle", "notice", "lease" };
         struct swarm_result all = { 0 };
+        uint64_t fewest = UINT64_MAX;
 
         for (size_t i = 0; i < n; i++) {
                 for (size_t k = 0; k < ORACLE_LAWS; k++)
@@ -214,9 +215,11 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
                 for (size_t k = 0; k < ORACLE_POLICY_N; k++)
                         all.acted[k] += results[i].acted[k], all.refused[k] += results[i].refused[k];
                 all.jobs += results[i].jobs;
+                fewest = results[i].jobs < fewest ? results[i].jobs : fewest;
                 all.events += results[i].events;
         }
-        tap_note("%llu jobs, %llu events", (unsigned long long)all.jobs, (unsigned long long)all.events);
+        tap_note("%llu jobs (at least %llu a seed), %llu events", (unsigned long long)all.jobs, (unsigned long long)fewest,
+                (unsigned long long)all.events);
         for (size_t k = 0; k < ARRAY_LEN(laws); k++)
                 tap_ok(!many || all.held[laws[k].law] > 0, "%s: looked at %llu times", laws[k].text,
                         (unsigned long long)all.held[laws[k].law]);

@@ -59,7 +59,7 @@ uint64_t world_chance(struct world *w, uint64_t below)
         return below ? z % below : 0;
 }
 
-static bool at_work(const struct world *w)
+bool world_at_work(const struct world *w)
 {
         if (w->open_requests > 0 || (w->store && store_queued(w->store) > 0))
                 return true;
@@ -72,7 +72,7 @@ static bool at_work(const struct world *w)
 void world_struck(struct world *w, enum world_fault f)
 {
         w->struck[f]++;
-        w->at_work[f] += at_work(w);
+        w->at_work[f] += world_at_work(w);
         if (w->watch && w->watch->struck)
                 w->watch->struck(w, f);
 }
@@ -138,6 +138,7 @@ static void timers_sweep(struct world *w)
 
 /* --- the provider: one own machine --- */
 struct plugin_note {
+        struct env_plugin *plugin;
         char slot[32];
         env_answer_fn done;
         void *arg;
@@ -209,14 +210,29 @@ static int plugin_call(struct env_plugin *p, const char *slot, const json_t *arg
         if (!n)
                 abort();
         (void)str_format(n->slot, sizeof n->slot, "%s", slot);
+        n->plugin = p;
         n->done = done;
         n->arg = arg;
         sim_later(p->w, USEC_PER_MSEC, plugin_answer, n);
         return 0;
 }
 
+/* As the real one: what is pending is called back before it is gone. */
 static void plugin_close(struct env_plugin *p)
 {
+        struct world *w = p->w;
+
+        for (size_t i = w->events.n; i-- > 0;) {
+                struct plugin_note *n = w->events.at[i].arg;
+                struct pd_error err;
+
+                if (w->events.at[i].fire != plugin_answer || n->plugin != p)
+                        continue;
+                vec_swap_remove(&w->events, i);
+                (void)pd_fail(&err, PD_E_CANCELLED, "the plugin is closed");
+                n->done(n->arg, &err, NULL, NULL, NULL, 0);
+                free(n);
+        }
         free(p);
 }
 
@@ -409,11 +425,6 @@ static void stop(struct world *w)
         w->store = store_close(w->store);
         timers_sweep(w);
         sim_forget_requests(w);
-        for (size_t i = w->events.n; i-- > 0;)
-                if (w->events.at[i].fire == plugin_answer) {
-                        free(w->events.at[i].arg);
-                        vec_swap_remove(&w->events, i);
-                }
 }
 
 void world_die(struct world *w)

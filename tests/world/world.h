@@ -121,6 +121,7 @@ void world_die(struct world *w);
 /* Does this fault strike here? Counts it, and whether work was in flight. */
 bool world_fault(struct world *w, enum world_fault f);
 void world_struck(struct world *w, enum world_fault f); /* a timed one */
+bool world_at_work(const struct world *w); /* is something under way that a fault could hit? */
 uint64_t world_chance(struct world *w, uint64_t below); /* the faults' own dice */
 extern const char *const world_fault_names[FAULT_N];
 /* One thing that is due up to then (boot time); false = nothing is. */
