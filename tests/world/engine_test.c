@@ -439,8 +439,54 @@ static void pruning(void)
         end(&w);
 }
 
+/* What is refused at submit leaves nothing behind: no job, no decision, no key. */
+static void refused_submits(void)
+{
+        static const char *const bodies[] = {
+                "{}",
+                "{\"spec\": 3}",
+                "{\"spec\": {}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\"}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": []}}",
+                "{\"spec\": {\"image\": \"nowhere\", \"command\": [\"x\"]}}",
+                "{\"spec\": {\"command\": [\"x\"]}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"], \"memmory\": \"1GiB\"}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"], \"memory\": \"72\"}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"], \"gpus\": 9}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"], \"cpus\": \"64\"}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"]}, \"settings\": {\"flag\": {\"ttl\": "
+                "\"72\"}}}",
+                "{\"spec\": {\"image\": \"oci:/srv/i\", \"command\": [\"x\"]}, \"settings\": {\"flag\": "
+                "{\"idle.afer\": \"1h\"}}}",
+        };
+        struct world w;
+        struct reply r;
+
+        if (!begin(&w, "{}"))
+                return;
+        world_run(&w, USEC_PER_SEC);
+        for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
+                json_error_t e;
+
+                world_ask(&w, "submit", NULL, json_loads(bodies[i], 0, &e), "key-of-a-bad-one", &r);
+                tap_ok(r.err.code == PD_E_INVALID && strlen(r.err.text) > 20, "refused with a sentence: %s", bodies[i]);
+                if (r.err.code != PD_E_INVALID)
+                        tap_note("code %d: %s", (int)r.err.code, r.err.text);
+                reply_clear(&r);
+        }
+        world_ask(&w, "list", NULL, json_pack("{s:b}", "all", 1), NULL, &r);
+        tap_int((long long)json_array_size(json_object_get(r.body, "jobs")), 0, "and the store is as it was");
+        reply_clear(&r);
+        world_ask(&w, "submit", NULL, json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "x"),
+                "key-of-a-bad-one", &r);
+        tap_int(r.err.code, PD_OK, "law 16 the key of a refused request is free");
+        reply_clear(&r);
+        end(&w);
+}
+
 int main(void)
 {
+        refused_submits();
         pruning();
         runs_and_ends();
         notice();
