@@ -212,7 +212,8 @@ int ledger_over(
                 list->n = first;
                 return pd_fail(err, PD_E_NOMEM, "no memory for the list of jobs to suspend");
         }
-        qsort(list->at + first, list->n - first, sizeof *list->at, newest_first);
+        if (list->n > first)
+                qsort(list->at + first, list->n - first, sizeof *list->at, newest_first);
         for (kept = first; kept < list->n && excess > 0; kept++)
                 excess -= list->at[kept].frees_nano;
         list->n = kept;

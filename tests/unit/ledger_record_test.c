@@ -28,6 +28,29 @@ static void build(struct fixture *f)
         (void)ledger_forget(&f->l, 1, NULL, NULL);
 }
 
+/* Without the bytes between the members, which are anyone's. */
+#define SAME(a_, b_, first_, last_)           \
+        (memcmp(&(a_)->first_, &(b_)->first_, \
+                 (size_t)((const char *)(&(a_)->last_ + 1) - (const char *)&(a_)->first_)) == 0)
+
+static bool record_same(const struct ledger_record *a, const struct ledger_record *b)
+{
+        if (a->is_hold != b->is_hold)
+                return false;
+        if (a->is_hold)
+                return SAME(&a->hold, &b->hold, id, state) && SAME(&a->hold, &b->hold, price_changes, lines) &&
+                       SAME(&a->hold, &b->hold, price_nano_hour, worst_nano);
+        return SAME(&a->account, &b->account, id, key) && SAME(&a->account, &b->account, cap_nano, open_nano);
+}
+
+static bool records_same(const struct ledger_record *a, const struct ledger_record *b, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                if (!record_same(&a[i], &b[i]))
+                        return false;
+        return true;
+}
+
 static void there_and_back(void)
 {
         struct fixture f;
@@ -47,7 +70,7 @@ static void there_and_back(void)
         a[n - 1] = a[0];
         a[0] = swap;
         ledger_export(&l, b);
-        tap_ok(ledger_export_n(&l) == n && memcmp(a, b, sizeof a) == 0, "... the same, bit for bit");
+        tap_ok(ledger_export_n(&l) == n && records_same(a, b, n), "... the same, bit for bit");
         tap_ok(!ledger_account_at(&l, 3) && !ledger_hold_at(&l, 1) && l.free_holds.n == 1 && l.free_accounts.n == 1 &&
                         l.holds.at[1].id == 1,
                 "... with the same free places");
