@@ -211,6 +211,8 @@ static int64_t next_review(const struct entry *en, const struct policy_decision 
                         next = all[i].review_wall_us;
         if (en->live && next > now_wall_us + every)
                 next = now_wall_us + every;
+        if (tell_next(&en->job) < next)
+                next = tell_next(&en->job);
         return next;
 }
 
@@ -232,6 +234,9 @@ void check_job(struct engine *e, struct entry *en)
         jobs_due_wall(e, en, next_review(en, all, now));
         if (en->live)
                 stretches_note(t, en, all);
+        tell_policies(t, en, all);
+        if (acting < 0)
+                tell_deadline(t, en);
         if (acting >= 0)
                 act_on(t, en, &all[acting]);
         turn_end(t);

@@ -47,6 +47,8 @@ struct env_ops {
         void (*plugin_close)(struct env_plugin *p);
         /* The store, as store.h says. */
         int (*apply)(struct env *e, struct txn *t, store_done_fn done, void *arg, struct pd_error *err);
+        /* What people are to hear of (executor/tell.h), on disk by now. Returns at once whatever becomes of it; event is borrowed. NULL = nobody hears. */
+        void (*tell)(struct env *e, const json_t *event);
         /* The daemon cannot go on (a failed apply): logs, exits non-zero, is started again. */
         void (*fatal)(struct env *e, const struct pd_error *why);
 };

@@ -11,6 +11,7 @@
 #include "base/id.h"
 #include "base/vec.h"
 #include "executor/engine.h"
+#include "executor/tell.h"
 #include "policy/policy.h"
 #include "spec/spec.h"
 
@@ -59,6 +60,7 @@ struct live {
         char progress[65];
         struct stretch stretches[POLICY_N];
         struct policy_decision last[POLICY_N];
+        uint32_t warned; /* a bit a policy: its owner knows */
         uint32_t refusals;
         enum job_cause refused_cause;
         struct id notice_checkpoint; /* what its standing orders save a notice under; null = not known any more */
@@ -206,6 +208,14 @@ void live_free(struct entry *en);
 /* Spec and settings as the store has them. */
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
         json_t **ret_doc, json_t **ret_origins, struct pd_error *err);
+
+/* --- tell.c: when the turn is on disk --- */
+void tell(struct turn *t, const struct job *j, enum tell_kind kind, const char *text);
+void tell_change(
+        struct turn *t, const struct job *before, const struct job *after, enum job_event event, const char *message);
+void tell_policies(struct turn *t, struct entry *en, const struct policy_decision all[POLICY_N]);
+int64_t tell_next(const struct job *j); /* the next reminder of a job that waits; INT64_MAX = none */
+void tell_deadline(struct turn *t, struct entry *en);
 
 /* --- settings.c --- */
 /* The five levels of P-23 under the bounds; said: {"file", "flag"}, frozen at submit. admit: refuse by name what is outside of a bound, or locked. */

@@ -250,7 +250,7 @@ void live_free(struct entry *en)
         en->live = NULL;
 }
 
-static void tell(struct engine *e, void *arg)
+static void changed(struct engine *e, void *arg)
 {
         struct id *id = arg;
 
@@ -259,14 +259,14 @@ static void tell(struct engine *e, void *arg)
         free(id);
 }
 
-static void tell_after(struct turn *t, struct id id)
+static void changed_after(struct turn *t, struct id id)
 {
         struct id *copy = malloc(sizeof *copy);
 
         if (!copy)
                 return;
         *copy = id;
-        turn_after(t, tell, free, copy);
+        turn_after(t, changed, free, copy);
 }
 
 /* A state decides what of the engine's own bookkeeping a job needs. */
@@ -297,9 +297,12 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
                 after.since_wall_us = t->now_wall_us;
         if (en->live && !job_state_placed(after.state))
                 check_flush(t, en);
+        if (event == EVENT_SAVED || event == EVENT_LOST) /* deadlines of its own */
+                after.flags &= (uint8_t) ~(JOB_FLAG_TOLD_DAY | JOB_FLAG_TOLD_HOURS);
         txn_job(t->txn, &before, &after, event, doc, t->now_wall_us, message);
         en->job = after;
-        tell_after(t, after.id);
+        changed_after(t, after.id);
+        tell_change(t, &before, &after, event, message);
         settle(t->engine, en);
         return true;
 }
@@ -308,7 +311,7 @@ void job_touch(struct turn *t, struct entry *en, struct job after, const struct 
 {
         txn_job(t->txn, &en->job, &after, EVENT_N, doc, t->now_wall_us, NULL);
         en->job = after;
-        tell_after(t, after.id);
+        changed_after(t, after.id);
 }
 
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,

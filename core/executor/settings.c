@@ -110,6 +110,7 @@ static void ttl_changes(struct turn *t, struct entry *en, const struct settings 
         after.ttl_us = s->ttl_us;
         if (after.state == JOB_SUSPENDED || (after.flags & JOB_FLAG_RESUMED))
                 after.ttl_wall_us = s->ttl_us == SETTING_OFF ? 0 : after.term_wall_us + s->ttl_us;
+        after.flags &= (uint8_t) ~(JOB_FLAG_TOLD_DAY | JOB_FLAG_TOLD_HOURS);
         job_touch(t, en, after, NULL);
         (void)str_format(why, sizeof why, "ttl is %s from now on (%s)",
                 s->ttl_us == SETTING_OFF ? "off" : duration_format(s->ttl_us, now), origin);
