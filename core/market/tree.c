@@ -76,9 +76,10 @@ size_t market_cheapest(const struct market *k, uint32_t class, size_t n, uint32_
 {
         const struct class *c = &k->classes[class];
         const struct groups *g = k->groups;
-        struct fronts f = { .n = 0 };
+        struct fronts f;
         size_t found = 0;
 
+        f.n = 0; /* alone: the places need no value */
         if (n > MARKET_CHEAPEST_MAX)
                 n = MARKET_CHEAPEST_MAX;
         if (c->n)

@@ -104,17 +104,18 @@ static void look_at(bool spot_only, const struct policy_job *j, const struct pol
                         ret->barred = ret->barred ? ret->barred : barred;
                         continue;
                 }
+                if (ret->nearest == j->offers_n || o->rate.nano < j->offers[ret->nearest].rate.nano)
+                        ret->nearest = i;
+                if (!policy_fifth(m, o->rate.nano))
+                        continue;
                 policy_terms(j, m, s, o, o->rate.nano, &t);
-                if (t.fifth && t.thrice && (ret->best == j->offers_n || leaves(&t) > leaves(&ret->terms))) {
+                if (t.thrice && (ret->best == j->offers_n || leaves(&t) > leaves(&ret->terms))) {
                         ret->best = i;
                         ret->terms = t;
                 }
-                if (ret->nearest == j->offers_n || o->rate.nano < j->offers[ret->nearest].rate.nano) {
-                        ret->nearest = i;
-                        if (ret->best == j->offers_n)
-                                ret->terms = t;
-                }
         }
+        if (ret->best == j->offers_n && ret->nearest < j->offers_n)
+                policy_terms(j, m, s, &j->offers[ret->nearest], j->offers[ret->nearest].rate.nano, &ret->terms);
 }
 
 static struct policy_decision too_little(const char *policy, const struct policy_job *j, const struct policy_machine *m,

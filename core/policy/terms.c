@@ -48,19 +48,44 @@ static int64_t held(wide v)
         return v > INT64_MAX ? INT64_MAX : v < INT64_MIN ? INT64_MIN : (int64_t)v;
 }
 
+/* What the terms compare, before any rounding: nano x us an hour. */
+struct sums {
+        int64_t left_us;
+        wide saving, cost;
+};
+
+static struct sums sums_of(const struct policy_job *j, const struct policy_machine *m, const struct settings *s,
+        const struct policy_offer *o, int64_t rate_nano)
+{
+        struct sums u = { .left_us = remaining(j, s, rate_nano) };
+        int64_t over = u.left_us > 0 ? u.left_us : 0;
+
+        u.saving = saved(m, rate_nano, over);
+        u.cost = cost_of_move(m, o, rate_nano, over);
+        return u;
+}
+
+static bool thrice(const struct sums *u)
+{
+        return u->left_us > 0 && u->saving >= 3 * u->cost;
+}
+
+bool policy_fifth(const struct policy_machine *m, int64_t rate_nano)
+{
+        return m->rate.nano > 0 && (wide)rate_nano * 100 <= (wide)m->rate.nano * 80;
+}
+
 void policy_terms(const struct policy_job *j, const struct policy_machine *m, const struct settings *s,
         const struct policy_offer *o, int64_t rate_nano, struct policy_terms *ret)
 {
-        int64_t left = remaining(j, s, rate_nano);
-        wide saving = left > 0 ? saved(m, rate_nano, left) : 0;
-        wide cost = cost_of_move(m, o, rate_nano, left > 0 ? left : 0);
+        struct sums u = sums_of(j, m, s, o, rate_nano);
 
         *ret = (struct policy_terms){
-                .remaining_us = left,
-                .saving_nano = held(saving / HOUR),
-                .cost_nano = held((cost + HOUR - 1) / HOUR),
-                .fifth = m->rate.nano > 0 && (wide)rate_nano * 100 <= (wide)m->rate.nano * 80,
-                .thrice = left > 0 && saving >= 3 * cost,
+                .remaining_us = u.left_us,
+                .saving_nano = held(u.saving / HOUR),
+                .cost_nano = held((u.cost + HOUR - 1) / HOUR),
+                .fifth = policy_fifth(m, rate_nano),
+                .thrice = thrice(&u),
         };
 }
 
@@ -72,10 +97,9 @@ int64_t policy_rate_max(const struct policy_job *j, const struct policy_machine 
 
         while (low < high) {
                 int64_t middle = high - (high - low) / 2;
-                struct policy_terms t;
+                struct sums u = sums_of(j, m, s, o, middle);
 
-                policy_terms(j, m, s, o, middle, &t);
-                if (t.thrice)
+                if (thrice(&u))
                         low = middle;
                 else
                         high = middle - 1;
