@@ -28,8 +28,12 @@ bool policy_revalidate(const struct policy_decision *d, const struct policy_job 
                 alone.looked_wall_us = 0; /* the look that decided it is this one */
         }
         acting = policy_check(&alone, m, x, s, now_wall_us, all);
-        while (!streq(policy_table[own].name, d->policy))
+        while (own < POLICY_N && !streq(policy_table[own].name, d->policy))
                 own++;
+        if (own == POLICY_N) {
+                *ret_fresh = policy_keep(d->policy, INT64_MAX, "no policy has the name that decided it");
+                return false;
+        }
         if (policy_table[own].changes_place && acting >= 0)
                 own = acting;
         *ret_fresh = all[own];

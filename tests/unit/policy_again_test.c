@@ -100,6 +100,8 @@ static void test_others(void)
         d = decided(&c);
         d.policy = "idle";
         (void)tap_ok(!holds(&d, &c, &fresh, NULL), "... and by another policy");
+        d.policy = "nobody";
+        (void)tap_ok(!holds(&d, &c, &fresh, NULL) && strstr(fresh.why, "no policy"), "... and by none");
 }
 
 int main(void)
