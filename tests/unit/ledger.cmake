@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-foreach(part sums hold cap record)
+foreach(part sums hold cap ahead record)
   portald_test(test_ledger_${part} unit ${CMAKE_CURRENT_LIST_DIR}/ledger_${part}_test.c)
   if(TARGET test_ledger_${part})
     target_link_libraries(test_ledger_${part} PRIVATE room_ledger room_base)

@@ -101,6 +101,9 @@ static void sentences(void)
                 "10.00 USD more is refused: the budget of job \"job_1\" is 20.00 USD, of which 5.00 USD is spent and "
                 "10.00 USD reserved: 5.00 USD is left",
                 "N-04 a refusal has all the figures");
+        (void)fixture_cap(&f, LEDGER_JOB, 15 * UNIT);
+        (void)fixture_reserve(&f, &t, T0 + 2 * HOUR);
+        tap_has(f.err.text, "reserved: 0.00 USD is left", "N-04 ... at the cap");
         (void)fixture_cap(&f, LEDGER_JOB, 12 * UNIT);
         (void)ledger_renew(&f.l, h, T0 + 3 * HOUR + 1, NULL, &f.err);
         tap_has(f.err.text, "3.00 USD too much", "N-04 ... also above the cap");
@@ -177,6 +180,31 @@ static void lowered(void)
         ledger_free(&f.l);
 }
 
+/* What an end gives back: not the lag, not what is put aside for the save and the checkpoint. Appended to a list that has something. */
+static void gives_back(void)
+{
+        struct fixture f;
+        struct ledger_terms t;
+        struct ledger_leavers list = { 0 };
+        uint32_t h;
+
+        fixture_begin(&f);
+        t = fixture_terms(&f);
+        t.lag_us = 7;
+        t.flat_nano = 10;
+        h = fixture_reserve(&f, &t, T0 + 90);
+        (void)ledger_post_flat(&f.l, h, LEDGER_SAVE, T0, 4, NULL, NULL);
+        (void)ledger_reserve(&f.l, &t, T0 + 1, T0 + 91, &h, NULL, NULL);
+        (void)fixture_cap(&f, LEDGER_JOB, 0);
+        (void)ledger_over(&f.l, f.account[LEDGER_JOB], 5, &list, NULL);
+        (void)ledger_over(&f.l, f.account[LEDGER_JOB], 5, &list, NULL);
+        tap_ok(list.n == 4 && list.at[0].frees_nano == 85 && list.at[1].frees_nano == 85,
+                "N-04 90 + lag 7 less 5 + 7, whatever was saved");
+        tap_ok(list.at[0].hold == h && list.at[2].hold == h, "N-04 the newest first, behind what the list had");
+        vec_free(&list);
+        ledger_free(&f.l);
+}
+
 /* Who must not go: storage, free machines, other accounts; and equals go by their id. */
 static void stays(void)
 {
@@ -236,6 +264,32 @@ static void stays(void)
         ledger_free(&f.l);
 }
 
+/* 34 spent in the month from T0 + MONTH, 126 before. */
+static void boundaries(struct fixture *f, const struct ledger_account *a, struct ledger_cap next)
+{
+        next.from_wall_us -= 5;
+        (void)ledger_cap(&f->l, f->account[0], &next, &f->change, NULL);
+        tap_int(a->from_wall_us, T0 + MONTH, "N-04 a start before the present one is not taken");
+        next.from_wall_us += 10;
+        (void)ledger_cap(&f->l, f->account[0], &next, &f->change, NULL);
+        tap_ok(a->from_wall_us == T0 + MONTH + 5 && a->spent_nano == 34,
+                "N-04 a later one in the same month keeps what is counted");
+        next.recounted = true;
+        next.spent_nano = 30;
+        next.from_wall_us = T0 + 5;
+        (void)ledger_cap(&f->l, f->account[0], &next, &f->change, NULL);
+        tap_ok(a->from_wall_us == T0 + 5 && a->spent_nano == 30 && a->before_nano == 130,
+                "N-04 recounted: any boundaries");
+        next.spent_nano = 161;
+        tap_int(ledger_cap(&f->l, f->account[0], &next, NULL, NULL), -PD_E_INVALID,
+                "N-04 a nano more than ever spent is refused");
+        next.spent_nano = -1;
+        tap_int(ledger_cap(&f->l, f->account[0], &next, NULL, NULL), -PD_E_INVALID, "N-04 less than nothing too");
+        (void)ledger_cap(&f->l, f->account[0], NULL, &f->change, NULL);
+        tap_ok(a->spent_nano == 160 && a->before_nano == 0 && !a->capped && ledger_room(a) == INT64_MAX,
+                "N-04 without a cap all is one period");
+}
+
 static void month(void)
 {
         struct fixture f;
@@ -281,27 +335,7 @@ static void month(void)
         (void)ledger_reserve(&f.l, &t, T0 + MONTH - 20, T0 + MONTH, &h, NULL, NULL);
         (void)ledger_release(&f.l, h, T0 + MONTH, NULL, NULL);
         tap_ok(a->spent_nano == 34 && a->before_nano == 96 + 30, "N-04 ... or the last month's");
-        next.from_wall_us -= 5;
-        (void)ledger_cap(&f.l, f.account[0], &next, &f.change, NULL);
-        tap_int(a->from_wall_us, T0 + MONTH, "N-04 a start before the present one is not taken");
-        next.from_wall_us += 10;
-        (void)ledger_cap(&f.l, f.account[0], &next, &f.change, NULL);
-        tap_ok(a->from_wall_us == T0 + MONTH + 5 && a->spent_nano == 34,
-                "N-04 a later one in the same month keeps what is counted");
-        next.recounted = true;
-        next.spent_nano = 30;
-        next.from_wall_us = T0 + 5;
-        (void)ledger_cap(&f.l, f.account[0], &next, &f.change, NULL);
-        tap_ok(a->from_wall_us == T0 + 5 && a->spent_nano == 30 && a->before_nano == 130,
-                "N-04 recounted: any boundaries");
-        next.spent_nano = 161;
-        tap_int(ledger_cap(&f.l, f.account[0], &next, NULL, NULL), -PD_E_INVALID,
-                "N-04 a nano more than ever spent is refused");
-        next.spent_nano = -1;
-        tap_int(ledger_cap(&f.l, f.account[0], &next, NULL, NULL), -PD_E_INVALID, "N-04 less than nothing too");
-        (void)ledger_cap(&f.l, f.account[0], NULL, &f.change, NULL);
-        tap_ok(a->spent_nano == 160 && a->before_nano == 0 && !a->capped && ledger_room(a) == INT64_MAX,
-                "N-04 without a cap all is one period");
+        boundaries(&f, a, next);
         ledger_free(&f.l);
 }
 
@@ -379,210 +413,12 @@ static void before_overflow(void)
 
         (void)ledger_import(r, 2, &l, NULL);
         tap_int(ledger_post(&l, 0, T0, NULL, NULL), -PD_E_INVALID, "overflow: the time before the period");
+        r[0].account.before_nano -= 5;
         ledger_free(&l);
-}
-
-static const struct {
-        const char *name;
-        int64_t ceiling, minimum, step, lag, flat, cap, want; /* want: us from T0; -1 = refused */
-        int32_t changes;
-} longest_rows[] = {
-        { "a nano a us", P, 0, 0, 0, 0, 100, 100, 0 },
-        { "less the lag", P, 0, 0, 10, 0, 100, 90, 0 },
-        { "just the lag", P, 0, 0, 100, 0, 100, 0, 0 },
-        { "a us less than the lag", P, 0, 0, 100, 0, 99, -1, 0 },
-        { "less what is flat", P, 0, 0, 0, 30, 100, 70, 0 },
-        { "only what is flat", P, 0, 0, 0, 100, 100, 0, 0 },
-        { "a nano less than what is flat", P, 0, 0, 0, 101, 100, -1, 0 },
-        { "less a nano for each price change", P, 0, 0, 0, 0, 100, 97, 3 },
-        { "whole steps", P, 0, 30, 0, 0, 100, 90, 0 },
-        { "a whole step is not lost", P, 0, 50, 0, 0, 100, 100, 0 },
-        { "a nano less than a step", P, 0, 50, 1, 0, 49, -1, 0 },
-        { "the minimum fits", P, 100, 0, 0, 0, 100, 100, 0 },
-        { "the minimum does not", P, 101, 0, 0, 0, 100, -1, 0 },
-        { "at the ceiling, not at the price", 2 * P, 0, 0, 0, 0, 100, 50, 0 },
-        { "what is left of a nano buys nothing", 3 * P, 0, 0, 0, 0, 100, 33, 0 },
-        { "no further than wanted", P, 0, 0, 0, 0, 1001, 1000, 0 },
-};
-
-static void longest(void)
-{
-        for (size_t i = 0; i < ARRAY_LEN(longest_rows); i++) {
-                struct fixture f;
-                struct ledger_terms t;
-                int64_t stop = T0 - 1;
-                uint32_t h = LEDGER_NONE;
-                bool good;
-
-                fixture_begin(&f);
-                (void)fixture_cap(&f, LEDGER_PROJECT, longest_rows[i].cap);
-                t = fixture_terms(&f);
-                t.price_nano_hour = P < longest_rows[i].ceiling ? P : longest_rows[i].ceiling;
-                t.ceiling_nano_hour = longest_rows[i].ceiling;
-                t.minimum_us = longest_rows[i].minimum;
-                t.step_us = longest_rows[i].step;
-                t.lag_us = longest_rows[i].lag;
-                t.flat_nano = longest_rows[i].flat;
-                t.price_changes = longest_rows[i].changes;
-                (void)ledger_longest_new(&f.l, &t, T0, T0 + 1000, &stop, NULL);
-                good = stop - T0 == longest_rows[i].want;
-                if (stop >= T0)
-                        good = good && ledger_reserve(&f.l, &t, T0, stop, &h, NULL, NULL) == 0 &&
-                               (stop == T0 + 1000 || ledger_renew(&f.l, h, stop + 1, NULL, NULL) == -PD_E_FULL);
-                else
-                        good = good && ledger_reserve(&f.l, &t, T0, T0, &h, NULL, NULL) == -PD_E_FULL;
-                tap_ok(good, "N-04 longest stop: %s; 1 us more is refused", longest_rows[i].name);
-                ledger_free(&f.l);
-        }
-}
-
-static void longest_new_refusals(void)
-{
-        struct fixture f;
-        struct ledger_terms t;
-        int64_t stop = -1;
-
-        fixture_begin(&f);
-        t = fixture_terms(&f);
-        t.lag_us = -1;
-        tap_int(ledger_longest_new(&f.l, &t, T0, T0 + 1, &stop, NULL), -PD_E_INVALID, "longest: terms that are wrong");
-        t.lag_us = 0;
-        t.account[LEDGER_JOB] = 99;
-        tap_int(ledger_longest_new(&f.l, &t, T0, T0 + 1, &stop, NULL), -PD_E_NOT_FOUND,
-                "longest: an account that is not there");
-        t = fixture_terms(&f);
-        (void)fixture_cap(&f, LEDGER_JOB, 0);
-        t.price_nano_hour = t.ceiling_nano_hour = 0;
-        tap_ok(ledger_longest_new(&f.l, &t, T0, INT64_MAX, &stop, NULL) == 0 && stop == INT64_MAX,
-                "longest: a free machine, without end");
-        t.price_nano_hour = 1;
-        (void)fixture_cap(&f, LEDGER_JOB, INT64_MAX);
-        tap_ok(ledger_longest_new(&f.l, &t, T0, INT64_MAX, &stop, NULL) == 0 && stop == INT64_MAX,
-                "longest: the greatest cap at the smallest price");
-        ledger_free(&f.l);
-}
-
-/* Near a cap: renew shorter, and suspend in time. */
-static void near(void)
-{
-        static const struct ledger_margin margin = {
-                .save_deadline_us = 50, .check_us = 20, .save_us = 7, .save_nano = 3
-        };
-        struct fixture f;
-        struct ledger_terms t;
-        struct ledger_left left;
-        struct ledger_margin bad;
-        int64_t stop = 0;
-        uint32_t h, target;
-
-        fixture_begin(&f);
-        t = fixture_terms(&f);
-        t.lag_us = 10;
-        h = fixture_reserve(&f, &t, T0 + 100);
-        tap_ok(ledger_left(&f.l, h, &margin, &left, NULL) == 0 && left.account == LEDGER_NONE &&
-                        left.last_stop_wall_us == INT64_MAX && left.suspend_wall_us == INT64_MAX &&
-                        left.budget_wall_us == INT64_MAX,
-                "N-04 without caps there is no end in sight");
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 500);
-        (void)ledger_longest(&f.l, h, T0 + 300, &stop, NULL);
-        tap_int(stop, T0 + 300, "N-04 far from the cap the whole horizon");
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 490, "N-04 near it the longest that fits");
-        tap_int(ledger_renew(&f.l, h, stop + 1, NULL, NULL), -PD_E_FULL, "N-04 law 6 1 us more is refused");
-        tap_int(ledger_renew(&f.l, h, stop, NULL, NULL), 0, "N-04 law 6 it is not");
-        tap_int(ledger_room(fixture_account(&f, LEDGER_CONNECTION)), 0, "N-04 to the nano");
-        (void)ledger_post(&f.l, h, T0 + 200, NULL, NULL);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 490, "N-04 time that passes changes nothing in that");
-        (void)ledger_longest(&f.l, h, T0 + 400, &stop, NULL);
-        tap_int(stop, T0 + 490, "N-04 nor does a wish for less");
-        (void)ledger_left(&f.l, h, &margin, &left, NULL);
-        tap_ok(left.account == f.account[LEDGER_CONNECTION] && left.last_stop_wall_us == T0 + 490 &&
-                        left.suspend_wall_us == T0 + 410,
-                "N-04 suspend when save deadline + lag + one check are left");
-        (void)fixture_cap(&f, LEDGER_JOB, 260);
-        (void)ledger_left(&f.l, h, &margin, &left, NULL);
-        tap_int(left.budget_wall_us, T0 + 230, "P-07 a little = one check (20) + the save (7 + 3): 230 of 260");
-        (void)ledger_post(&f.l, h, T0 + 231, NULL, NULL);
-        (void)ledger_left(&f.l, h, &margin, &left, NULL);
-        tap_int(left.budget_wall_us, T0 + 231, "P-07 1 us later it is over: at once");
-        (void)ledger_price(&f.l, h, T0 + 231, 0, NULL, NULL);
-        (void)ledger_left(&f.l, h, &margin, &left, NULL);
-        tap_int(left.budget_wall_us, INT64_MAX, "P-07 a price of 0 never reaches it");
-        (void)ledger_price(&f.l, h, T0 + 231, 1, NULL, NULL);
-        (void)fixture_cap(&f, LEDGER_JOB, INT64_MAX);
-        (void)ledger_left(&f.l, h, &margin, &left, NULL);
-        tap_int(left.budget_wall_us, INT64_MAX, "P-07 nor does the smallest price the greatest budget");
-        for (int i = 0; i < 7; i++) {
-                bad = margin;
-                *(i < 2         ? &bad.save_deadline_us
-                        : i < 4 ? &bad.check_us
-                        : i < 6 ? &bad.save_us
-                                : &bad.save_nano) = i % 2 ? LEDGER_SPAN_MAX + 1 : -1;
-                tap_int(ledger_left(&f.l, h, &bad, &left, NULL), -PD_E_INVALID, "a margin that is wrong is refused");
-        }
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 600);
-        t.account[LEDGER_JOB] = LEDGER_NONE;
-        target = fixture_reserve(&f, &t, T0 + 1);
-        (void)ledger_left(&f.l, target, &margin, &left, NULL);
-        tap_int(left.budget_wall_us, INT64_MAX, "P-07 what no job pays has no budget");
-        (void)ledger_cancel(&f.l, target, NULL, NULL);
-        t.account[LEDGER_JOB] = f.account[LEDGER_JOB];
-        t.lag_us = 0;
-        tap_int(ledger_reserve(&f.l, &t, T0 + 231, T0 + 332, &target, NULL, NULL), -PD_E_FULL,
-                "N-04 law 6 a move has both machines: 1 nano too much");
-        tap_int(ledger_reserve(&f.l, &t, T0 + 231, T0 + 331, &target, NULL, NULL), 0,
-                "N-04 law 6 ... and it just fits");
-        (void)ledger_release(&f.l, h, T0 + 240, NULL, NULL);
-        tap_int(ledger_room(fixture_account(&f, LEDGER_CONNECTION)), 600 - 232 - 100,
-                "law 7 the source's end frees its rest");
-        ledger_free(&f.l);
-
-        /* a machine that outlived its stop: the room is what is left beyond what it posted */
-        fixture_begin(&f);
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 100);
-        h = fixture_reserve(&f, &t, T0 + 10);
-        (void)ledger_post(&f.l, h, T0 + 60, NULL, NULL);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 100, "N-04 outlived: the longest counts from what is posted");
-        (void)ledger_post(&f.l, h, T0 + 101, NULL, NULL);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 10, "N-04 above the cap: the stop it has");
-        ledger_free(&f.l);
-
-        fixture_begin(&f);
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 100);
-        t.minimum_us = 100;
-        h = fixture_reserve(&f, &t, T0 + 10);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 100, "N-04 within the minimum the longest stop is its end");
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 99);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 10, "N-04 a nano less than the minimum: the stop it has");
-        t.minimum_us = 0;
-        ledger_free(&f.l);
-
-        /* saves that went beyond what was put aside count as they are */
-        fixture_begin(&f);
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 100);
-        t.price_changes = 3;
-        t.price_nano_hour = t.ceiling_nano_hour = 0;
-        h = fixture_reserve(&f, &t, T0 + 10);
-        (void)ledger_post_flat(&f.l, h, LEDGER_SAVE, T0, 99, NULL, NULL);
-        tap_int(ledger_renew(&f.l, h, T0 + 20, NULL, NULL), -PD_E_FULL,
-                "N-04 law 6 even a free machine asks for what it would raise");
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 10, "N-04 ... and is not told of a later one");
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 102);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 700, "N-04 until there is room for it");
-        (void)fixture_cap(&f, LEDGER_CONNECTION, 100);
-        (void)ledger_price(&f.l, h, T0, 1, NULL, NULL);
-        (void)ledger_longest(&f.l, h, T0 + 700, &stop, NULL);
-        tap_int(stop, T0 + 10, "N-04 saves beyond the flat part are counted");
-        tap_int(ledger_renew(&f.l, h, T0 + 9, &f.change, NULL), 0, "an earlier stop never raises the worst case");
-        tap_int(ledger_hold_at(&f.l, h)->worst_nano <= 103, 1, "... here it does not");
-        ledger_free(&f.l);
+        (void)ledger_import(r, 2, &l, NULL);
+        tap_int(ledger_post(&l, 0, T0, NULL, NULL), 0, "the greatest sum before it fits");
+        tap_int(ledger_account_at(&l, 0)->before_nano, INT64_MAX, "... to the nano");
+        ledger_free(&l);
 }
 
 int main(void)
@@ -591,13 +427,11 @@ int main(void)
         cap_rows();
         sentences();
         lowered();
+        gives_back();
         stays();
         month();
         back();
         bad_caps();
         before_overflow();
-        longest();
-        longest_new_refusals();
-        near();
         return tap_done();
 }

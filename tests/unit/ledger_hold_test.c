@@ -35,6 +35,7 @@ static const struct {
         { "a step of more than 100 years is refused", { .step_us = LEDGER_SPAN_MAX + 1 }, 1, 0, PD_E_INVALID },
         { "a negative lag is refused", { .lag_us = -1 }, 1, 0, PD_E_INVALID },
         { "an unknown kind is refused", { .kind = (enum ledger_kind)7 }, 1, 0, PD_E_INVALID },
+        { "a step of 100 years is one", { .step_us = LEDGER_SPAN_MAX }, 1, 0, 0 },
         { "storage is a kind", { .kind = LEDGER_STORAGE, .price_nano_hour = P }, 9, 9, 0 },
 };
 
@@ -173,6 +174,13 @@ static void prices(void)
         tap_int(ledger_post(&f.l, h, T0 + 4 * HOUR, &f.change, NULL), 0, "a machine that outlives its stop is billed");
         tap_int(f.change.over_nano, 1, "... and the change says what was beyond the worst case");
         ledger_free(&f.l);
+}
+
+static void prices_above(void)
+{
+        struct fixture f;
+        struct ledger_terms t;
+        uint32_t h;
 
         fixture_begin(&f);
         t = fixture_terms(&f);
@@ -411,6 +419,14 @@ static void overflows(void)
         ledger_free(&f.l);
 
         fixture_begin(&f);
+        t.step_us = 0;
+        h = fixture_reserve(&f, &t, T0 + 1);
+        (void)ledger_post_flat(&f.l, h, LEDGER_SAVE, T0, 1, NULL, NULL);
+        tap_int(ledger_post(&f.l, h, T0 + HOUR, NULL, NULL), -PD_E_INVALID, "overflow: time on top of a save");
+        tap_int(ledger_post(&f.l, h, T0 + HOUR - 1, NULL, NULL), 0, "... a us less fits");
+        ledger_free(&f.l);
+
+        fixture_begin(&f);
         t.step_us = 2 * HOUR;
         t.found = true;
         t.price_nano_hour = t.ceiling_nano_hour = 1;
@@ -428,6 +444,7 @@ int main(void)
         life();
         slices();
         prices();
+        prices_above();
         end_rows();
         flats();
         refusals();

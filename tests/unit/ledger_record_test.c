@@ -270,6 +270,11 @@ static void bounds(void)
         f.l.accounts.n = n;
         n = f.l.holds.n;
         f.l.holds.n = LEDGER_IDS_MAX;
+        tap_int(ledger_reserve(&f.l, &t, T0, T0 + 1, &x, NULL, NULL), 0, "law 21 so it is with reservations");
+        tap_int(x, 1, "law 21 ... the place that was given back");
+        f.l.holds.n = n;
+        n = f.l.holds.n;
+        f.l.holds.n = LEDGER_IDS_MAX;
         f.l.free_holds.n = 0;
         tap_int(ledger_reserve(&f.l, &t, T0, T0 + 1, &x, NULL, NULL), -PD_E_FULL, "law 21 nor more reservations");
         f.l.holds.n = n;

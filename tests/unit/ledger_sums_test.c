@@ -65,6 +65,9 @@ static const struct {
         { "no bytes cost nothing", 0, UNIT, 0, 0 },
         { "16 EiB at the greatest price is a named error", UINT64_MAX, INT64_MAX, 0, PD_E_INVALID },
         { "a negative price is refused", 1, -1, 0, PD_E_INVALID },
+        { "a price of 0 is one", UINT64_MAX, 0, 0, 0 },
+        { "the greatest amount fits", UINT64_C(1) << 30, INT64_MAX, INT64_MAX, 0 },
+        { "a byte more does not", (UINT64_C(1) << 30) + 1, INT64_MAX, 0, PD_E_INVALID },
 };
 
 static void time_and_size_rows(void)
