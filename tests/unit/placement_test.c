@@ -73,6 +73,9 @@ static const struct {
         { "P-17: a reclaimed pool is left out, and it is said how long", { .cpu_milli = 1000, .memory_bytes = GIB },
                 { "lab/here/host", "gpu/x/a100", "aws/a/m5", "aws/b/m5" }, "aws/a/m5/spot", "left out for 12m more",
                 true },
+        { "P-12: --no-spot leaves spot offers out for ever",
+                { .cpu_milli = 1000, .memory_bytes = GIB, .no_spot = true },
+                { "lab/here/host", "gpu/x/a100", "aws/a/m5", "aws/b/m5" }, "aws/a/m5/spot", "spot.use = off", false },
         { "two currencies are not compared", { .cpu_milli = 2000, .memory_bytes = GIB },
                 { "gpu/x/a100", "aws/a/m5", "aws/b/m5" }, "aws/a/m5", "not compared with EUR: no exchange rate",
                 false },
@@ -213,6 +216,15 @@ static void test_edges(void)
                 "P-17: the pool is back at that very microsecond");
         twins[0].not_before_wall_us = NOW + 1;
         (void)tap_ok(placement_rank(&need, twins, 2, NOW, c, &ok, &e) == 0 && ok == 1, "P-17: and not one before");
+        twins[0] = twins[1] = offers[0];
+        twins[0].shared = true;
+        twins[0].free_cpu_milli = need.cpu_milli;
+        twins[0].free_memory_bytes = need.memory_bytes;
+        (void)tap_ok(
+                placement_rank(&need, twins, 1, NOW, c, &ok, &e) == 0 && ok == 1, "room that is just enough is enough");
+        twins[0].free_memory_bytes--;
+        (void)tap_ok(placement_rank(&need, twins, 1, NOW, c, &ok, &e) == 0 && ok == 0 && c[0].later,
+                "... a byte less is not");
         (void)tap_ok(placement_pinned("a/b/c") && placement_pinned("a/b/c/spot") && !placement_pinned("a/b") &&
                              !placement_pinned(NULL) && !placement_pinned("a//c"),
                 "P-19: only an exact --on pins");

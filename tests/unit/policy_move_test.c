@@ -139,6 +139,7 @@ static void test_remaining(void)
         policy_terms(&bound.j, &bound.m, &bound.s, &offers[0], 0, &most);
         (void)tap_ok(most.saving_nano == 0 && most.remaining_us < 0, "nothing is saved on time that is over");
         bound.m.rate.nano = 0;
+        bound.s.expect_us = SETTING_OFF;
         policy_terms(&bound.j, &bound.m, &bound.s, &offers[0], 0, &most);
         (void)tap_ok(!most.fifth && policy_rate_max(&bound.j, &bound.m, &bound.s, &offers[0]) == -1,
                 "P-13 nothing is cheaper than free");
@@ -322,8 +323,10 @@ static void test_choice(void)
 
         c.x.state_bytes = 1000;
         offers[0].spot = true;
+        offers[0].not_before_wall_us = NOW;
         offers[0].notice = (struct market_notice){ .notice_us = 10 * USEC_PER_SEC, .save_bytes_s = 125 };
-        (void)tap_int(ask(RETURN, &c, NOW).act, POLICY_MOVE, "P-06 a state that the notice can just save");
+        (void)tap_int(ask(RETURN, &c, NOW).act, POLICY_MOVE,
+                "P-06 P-17 a state that the notice can just save, in a pool that is back at this very microsecond");
         c.x.state_bytes = 0;
         offers[0].notice.save_bytes_s = 1;
         (void)tap_int(ask(RETURN, &c, NOW).act, POLICY_MOVE, "P-06 nothing measured: kept");
