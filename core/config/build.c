@@ -333,6 +333,35 @@ static void choose_vault(struct build *b)
         }
 }
 
+/* A url with a secret in it is a credential; it never goes in the clear but within this machine. */
+static void build_notify(struct build *b)
+{
+        static const char *const good[] = { "https://", "http://127.0.0.1", "http://localhost", "http://[::1]" };
+        const struct entry *said = find(b, "daemon", "notify_url");
+        const char **url = &b->p->config.daemon.notify_url;
+        pd_cleanup(freep) char *plain = NULL;
+        struct pd_error err;
+
+        if (!said || !*url || (b->params->keep_secrets && str_starts(*url, CREDENTIAL)))
+                return;
+        if (files_secret(*url, &plain, &err) < 0) {
+                faults_error(b->faults, said->at, said->key, &err);
+                return;
+        }
+        *url = config_arena_format(&b->p->arena, "%s", plain);
+        if (!*url)
+                b->no_memory = true;
+        for (size_t i = 0; *url && i < ARRAY_LEN(good); i++) {
+                size_t n = strlen(good[i]);
+
+                if (str_starts(*url, good[i]) && (i == 0 || (*url)[n] == ':' || (*url)[n] == '/'))
+                        return;
+        }
+        faults_tell(b->faults, said->at, said->key,
+                "write https://HOST/PATH; http:// only for this machine, as http://localhost/",
+                "it is no https address");
+}
+
 /* The site's layer of settings; daemon.check_every is one of them under another name. */
 static void build_settings(struct build *b)
 {
@@ -374,6 +403,7 @@ int build(struct config_private *p, const struct config_params *params, struct f
         if (b.no_memory)
                 return -PD_E_NOMEM;
         choose_vault(&b);
+        build_notify(&b);
         build_settings(&b);
         return b.no_memory ? -PD_E_NOMEM : 0;
 }

@@ -49,6 +49,8 @@ struct config_daemon {
         enum config_isolation isolation; /* of blocks that do not say                                        */
         const char *installation_file;   /* the installation's id: "installation-id" beside the config          */
         const char *default_vault;       /* name of a vault block; the only one, where there is one             */
+        const char *notify_command;      /* run for each event that people are told; NULL = none                */
+        const char *notify_url;          /* ... and POSTed to; NULL = none. https, or http of this machine      */
 };
 
 enum config_period { CONFIG_MONTH, CONFIG_TOTAL };

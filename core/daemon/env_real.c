@@ -22,6 +22,7 @@ struct real {
         sd_event *loop;
         char plugin_host[512];
         uint32_t owner_uid;
+        struct notify *notify;
 };
 
 struct env_timer {
@@ -332,6 +333,12 @@ static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, st
         return store_apply(e->store, t, done, arg, err);
 }
 
+static void tell(struct env *e, const json_t *event)
+{
+        if (real_of(e)->notify)
+                notify_tell(real_of(e)->notify, event);
+}
+
 static void fatal(struct env *e, const struct pd_error *why)
 {
         log_error("cannot go on: %s; jobs run on under their runners", why->text);
@@ -352,6 +359,7 @@ static const struct env_ops ops = {
         .plugin_call = plugin_call,
         .plugin_close = plugin_close,
         .apply = apply,
+        .tell = tell,
         .fatal = fatal,
 };
 
@@ -365,6 +373,7 @@ int env_real_new(struct env **ret, sd_event *loop, struct store *store, const st
         r->env = (struct env){ .ops = &ops, .store = store };
         r->loop = sd_event_ref(loop);
         r->owner_uid = options->owner_uid;
+        r->notify = options->notify;
         (void)str_format(r->plugin_host, sizeof r->plugin_host, "%s", str_or(options->plugin_host, ""));
         *ret = &r->env;
         return 0;

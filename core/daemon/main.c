@@ -13,6 +13,7 @@
 #include "daemon/env_real.h"
 #include "daemon/installation.h"
 #include "daemon/listen.h"
+#include "daemon/notify.h"
 #include "daemon/site.h"
 
 #define BALLAST_BYTES (UINT64_C(16) << 20)
@@ -28,6 +29,7 @@ struct daemon {
         sd_event *loop;
         struct site *site;
         struct store *store;
+        struct notify *notify;
         struct env *env;
         struct engine *engine;
         struct api *api;
@@ -208,6 +210,9 @@ static int reload(void *arg, json_t **ret_faults, struct pd_error *err)
                 admin_groups(d->site->config, &groups);
                 r = api_set_admins(d->api, d->site->config->daemon.admin_uids.at, d->site->config->daemon.admin_uids.n,
                         groups.gids, groups.n, err);
+                if (r >= 0)
+                        r = notify_set(d->notify, d->site->config->daemon.notify_command,
+                                d->site->config->daemon.notify_url, err);
                 log_info("the config was read again");
         } else {
                 log_warning("the new config is refused, the old one stays: %s", err->text);
@@ -245,8 +250,15 @@ static int build(struct daemon *d, struct pd_error *err)
 
         if (r < 0)
                 return r;
-        o = (struct env_real_options){ .plugin_host = d->site->config->daemon.plugin_host, .owner_uid = geteuid() };
-        r = env_real_new(&d->env, d->loop, d->store, &o, err);
+        r = notify_new(&d->notify, d->loop, err);
+        if (r >= 0)
+                r = notify_set(
+                        d->notify, d->site->config->daemon.notify_command, d->site->config->daemon.notify_url, err);
+        o = (struct env_real_options){
+                .plugin_host = d->site->config->daemon.plugin_host, .owner_uid = geteuid(), .notify = d->notify
+        };
+        if (r >= 0)
+                r = env_real_new(&d->env, d->loop, d->store, &o, err);
         if (r >= 0)
                 r = engine_new(&d->engine, d->env, &d->site->engine, err);
         if (r >= 0)
@@ -316,6 +328,7 @@ static void daemon_free(struct daemon *d)
         d->engine = engine_free(d->engine);
         d->store = store_close(d->store);
         d->env = env_real_free(d->env);
+        d->notify = notify_free(d->notify);
         d->site = site_free(d->site);
         d->loop = sd_event_unref(d->loop);
 }

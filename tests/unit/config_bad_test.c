@@ -57,6 +57,7 @@ static const struct {
         { "credential-name", 2, "connections.lab.options.token", "\"credential:../shadow\"", "credential:NAME", 0 },
         { "credential-missing", 2, "connections.lab.options.token", "\"credential:lab-token\"",
                 "LoadCredential=lab-token", 0 },
+        { "notify-url", 2, "daemon.notify_url", "no https address", "https://HOST/PATH", 0 },
         { "include", 2, "", "@include", "conf.d", 0 },
         { "string-open", 2, "", "\"/var/lib/portald;", "close it with \"", 0 },
         { "comment-open", 2, "", "never closed", "*/", 0 },
