@@ -190,7 +190,7 @@ static void check_ended(struct engine *e, struct entry *en)
                 jobs_remove(e, en);
                 return;
         }
-        if (en->job.expire_wall_us > now_wall(e)) {
+        if (en->job.expire_wall_us > now_wall(e) && !planted(PLANT_DROP_EARLY)) {
                 jobs_due_wall(e, en, en->job.expire_wall_us);
                 return;
         }
@@ -231,6 +231,8 @@ void check_job(struct engine *e, struct entry *en)
         t = turn_new(e);
         if (!t)
                 return;
+        if (planted(PLANT_RESUME_ITSELF) && en->job.state == JOB_SUSPENDED && en->job.cause == CAUSE_NOTICE)
+                (void)act_resume(t, en, "nobody", false, NULL);
         jobs_due_wall(e, en, next_review(en, all, now));
         if (en->live)
                 stretches_note(t, en, all);

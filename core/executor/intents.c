@@ -22,6 +22,16 @@ void intent_hook(enum intent_kind kind, const char *stage)
         (void)unsetenv("PORTALD_HOLD");
         (void)raise(SIGSTOP);
 }
+
+bool planted(enum plant p)
+{
+        static int chosen = -1; /* read once: it is asked for in every turn */
+        const char *text = chosen < 0 ? getenv("PORTALD_PLANT") : NULL;
+
+        if (chosen < 0)
+                chosen = text ? atoi(text) : PLANT_NONE;
+        return chosen == (int)p;
+}
 #else
 void intent_hook(enum intent_kind kind, const char *stage)
 {
@@ -303,6 +313,8 @@ static bool outlived(const struct op *op)
 {
         const struct entry *en = op_entry(op);
 
+        if (planted(PLANT_START_AGAIN))
+                return false;
         if (op->intent.kind == INTENT_START)
                 return !en || (en->job.state != JOB_STARTING && en->job.state != JOB_RESTORING);
         if (op->intent.kind == INTENT_SAVE)

@@ -235,6 +235,32 @@ int intent_load(struct engine *e, const struct intent *i);
 void intents_free(struct engine *e);
 /* A stop that the kill tests use; nothing without PORTALD_TEST_HOOKS. */
 void intent_hook(enum intent_kind kind, const char *stage);
+/* Bugs planted on purpose, one at a time (PORTALD_PLANT=N), so that the simulated world can show that it finds them. */
+enum plant {
+        PLANT_NONE,
+        PLANT_EFFECTS_FIRST,    /* effects leave before the transaction is on disk   */
+        PLANT_START_AGAIN,      /* a start that its job has outlived is sent again   */
+        PLANT_CLOCK_STEPS,      /* a step of the wall clock is time that passed      */
+        PLANT_DROP_EARLY,       /* the checkpoint of an ended job goes at once       */
+        PLANT_RESUME_ITSELF,    /* a job suspended by a notice is queued again       */
+        PLANT_TTL_HOT_LOOP,     /* a limit's refused save is tried again at once     */
+        PLANT_NO_ASKING_AGAIN,  /* an unanswered request waits for the next connect  */
+        PLANT_DOWN_IS_DEAD,     /* a stream that is down counts as a lost machine    */
+        PLANT_KEY_FORGOTTEN,    /* an idempotency key is only known while pending    */
+        PLANT_TTL_FORGETS,      /* running time of earlier placements does not count */
+        PLANT_SAME_GENERATION,  /* a second placement keeps the generation           */
+        PLANT_CLOCKS_UNCHECKED, /* waiting jobs are not looked at after a restart    */
+        PLANT_N
+};
+#ifdef PORTALD_TEST_HOOKS
+bool planted(enum plant p);
+#else
+static inline bool planted(enum plant p)
+{
+        (void)p;
+        return false;
+}
+#endif
 
 /* --- machines.c: connections, machines, streams, leases --- */
 int connections_start(struct engine *e, struct pd_error *err);

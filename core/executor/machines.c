@@ -563,7 +563,7 @@ void machine_ask_again(struct mach *m)
 {
         struct engine *e = m->engine;
 
-        if (!m->stream || !m->again)
+        if (!m->stream || !m->again || planted(PLANT_NO_ASKING_AGAIN))
                 return;
         m->again_us = m->again_us ? m->again_us * 2 : ASK_AGAIN_US;
         if (m->again_us > RETRY_MAX_CONN_US)
@@ -577,6 +577,8 @@ static void on_down(void *arg, const struct pd_error *why)
 
         m->up = false;
         mach_why(m, why ? why->text : "stream lost");
+        if (planted(PLANT_DOWN_IS_DEAD))
+                observe_missing(m->engine, m, NULL);
 }
 
 static void on_event(void *arg, const json_t *event)

@@ -179,7 +179,8 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
                 json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
         log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
         /* a limit does not wait for a save that cannot be had: the runner ends it now, or is told to */
-        if (ends && act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) < 0)
+        if (ends && !planted(PLANT_TTL_HOT_LOOP) &&
+                act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) < 0)
                 log_warning("job %s: %s", id, err.text);
 }
 
@@ -206,7 +207,8 @@ static void save_kept(struct turn *t, struct entry *en, const struct seen *s)
 /* --- ends --- */
 static void end_common(struct turn *t, struct job *after, const struct seen *s)
 {
-        after->ran_us += js_int(s->p, "ran_us", 0);
+        if (!planted(PLANT_TTL_FORGETS))
+                after->ran_us += js_int(s->p, "ran_us", 0);
         after->started_wall_us = 0;
         after->op_mode = OP_NONE;
         after->op_cause = CAUSE_NONE;

@@ -220,7 +220,7 @@ static void place_on(struct turn *t, struct entry *en, const struct spec *s, con
         machine_offer_name(m, offer, sizeof offer);
         after.state = restores ? JOB_RESTORING : JOB_STARTING;
         after.cause = CAUSE_NONE;
-        after.generation++;
+        after.generation += !planted(PLANT_SAME_GENERATION) || after.generation == 0;
         after.machine = m->rec.id;
         after.next_try_wall_us = 0;
         if (!live_new(en, m)) {

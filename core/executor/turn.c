@@ -84,6 +84,10 @@ void turn_end(struct turn *t)
         struct pd_error err;
         struct txn *txn = pd_steal(t->txn);
 
+        if (planted(PLANT_EFFECTS_FIRST) && e->env->ops->apply(e->env, txn, NULL, NULL, &err) >= 0) {
+                run_effects(t, true);
+                return;
+        }
         /* an empty turn still waits for the ones before it, so that no answer tells of what is not on disk yet */
         if (txn_is_empty(txn) && store_queued(e->env->store) == 0) {
                 txn_free(txn);

@@ -489,6 +489,8 @@ static uint32_t choose_faults(struct swarm *s)
                         s->every_us[f] = every;
                 else if (f == FAULT_DEATH_BEFORE_COMMIT || f == FAULT_DEATH_AFTER_COMMIT)
                         s->w.rate[f] = rate / 20 + 1;
+                else if (f == FAULT_SAVE_SLOW || f == FAULT_SAVE_REFUSED || f == FAULT_SAVE_FAILS)
+                        s->w.rate[f] = rate * 3; /* there are fewer saves than requests */
                 else
                         s->w.rate[f] = f == FAULT_START_FOR_GOOD && rate > 500 ? 500 : rate;
         }
@@ -538,10 +540,20 @@ static void strike(struct swarm *s, enum world_fault f)
         s->armed &= ~BIT(f);
 }
 
+static bool runs(const struct swarm *s)
+{
+        for (size_t i = 0; i < SIM_JOBS; i++)
+                if (world_live(&s->w.jobs[i]))
+                        return true;
+        return false;
+}
+
 /* Those that wait for a moment at which they hurt. */
 static void strike_armed(struct swarm *s)
 {
-        if (!s->armed || s->quiet || !world_at_work(&s->w) || world_chance(&s->w, 6))
+        if (!s->armed || s->quiet)
+                return;
+        if (world_at_work(&s->w) ? world_chance(&s->w, 6) != 0 : !runs(s) || world_chance(&s->w, 200) != 0)
                 return;
         for (enum world_fault f = (enum world_fault)world_chance(&s->w, FAULT_N), i = 0; i < FAULT_N; i++, f++)
                 if (s->armed & BIT(f % FAULT_N)) {
@@ -562,7 +574,7 @@ static void due(struct swarm *s, enum world_fault f)
                 world_reach(&s->w, true);
         } else if (f != FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
                 s->timed_boot_us[f] = s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
-                if (world_chance(&s->w, 2))
+                if (world_chance(&s->w, 3))
                         s->armed |= BIT(f);
                 else
                         strike(s, f);
