@@ -190,14 +190,15 @@ static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s
 }
 
 /* --- placing one job --- */
-static void need_of(const struct spec *s, struct placement_need *ret)
+static void need_of(const struct spec *s, const struct settings *set, struct placement_need *ret)
 {
         *ret = (struct placement_need){ .cpu_milli = s->cpu_milli,
                 .gpus = s->gpus,
                 .memory_bytes = s->memory_bytes,
                 .disk_bytes = s->disk_bytes,
                 .on = s->on,
-                .capture = capture_of(s) };
+                .capture = capture_of(s),
+                .no_spot = !set->spot_use };
 }
 
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
@@ -266,7 +267,7 @@ static bool try_place(struct engine *e, struct entry *en)
                 log_error("a queued job cannot be read: %s", err.text);
                 return false;
         }
-        need_of(s, &need);
+        need_of(s, &set, &need);
         if (market_fill(&k, e) && k.offers.n) {
                 choices = calloc(k.offers.n, sizeof *choices);
                 if (choices && placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, &err) >= 0 &&
@@ -440,7 +441,7 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
         json_t *plan = NULL, *warnings = json_array();
         int r = 0;
 
-        need_of(spec, &need);
+        need_of(spec, set, &need);
         if (!backend(e->site->captures, e->site->captures_n, capture_of(spec)))
                 r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`",
                         capture_of(spec));
