@@ -45,9 +45,9 @@ const struct schema_row schema_rows[] = {
                 .help = "The id of this installation; with a state directory of another one nothing starts." },
         { DAEMON(default_vault), .type = SCHEMA_NAME, .otherwise = "the only vault, where there is one",
                 .example = "local", .help = "The vault that checkpoints go to." },
-        { DAEMON(notify_command), .type = SCHEMA_PATH, .otherwise = "none",
-                .example = "/usr/local/lib/portald/notify",
-                .help = "A program that is run, as portald's own user, for each suspension, end, refusal and warning." },
+        { DAEMON(notify_command), .type = SCHEMA_PATH, .otherwise = "none", .example = "/usr/local/lib/portald/notify",
+                .help = "A program that is run, as portald's own user, for each suspension, end, refusal and "
+                        "warning." },
         { DAEMON(notify_url), .type = SCHEMA_STRING, .otherwise = "none", .example = "https://hooks.example.org/portal",
                 .help = "Where each of them is POSTed to as JSON; https. \"credential:NAME\" is read from a systemd "
                         "credential." },
