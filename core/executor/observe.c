@@ -180,7 +180,8 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
         log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
         /* a limit does not wait for a save that cannot be had: the runner ends it now, or is told to */
         if (ends && !planted(PLANT_TTL_HOT_LOOP) &&
-                act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) < 0)
+                act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) <
+                        0)
                 log_warning("job %s: %s", id, err.text);
 }
 
