@@ -49,9 +49,9 @@ static_assert(sizeof(struct job) <= 256, "B-10: a hot record stays small");
 
 enum op_mode { OP_NONE, OP_SUSPEND, OP_STOP_SAVE /* ttl: save, then end */, OP_STOP, OP_KEEP };
 enum job_flag {
-        JOB_FLAG_FRESH = 1,   /* no restore at the next start though a checkpoint is there                   */
-        JOB_FLAG_WARNED = 2,  /* owner was warned about the present trouble                                  */
-        JOB_FLAG_RESUMED = 4, /* queued by resume: keeps both suspension deadlines until its container runs  */
+        JOB_FLAG_FRESH = 1,       /* no restore at the next start though a checkpoint is there                   */
+        JOB_FLAG_WARNED = 2,      /* owner was warned about the present trouble                                  */
+        JOB_FLAG_RESUMED = 4,     /* queued by resume: keeps both suspension deadlines until its container runs  */
         JOB_FLAG_TOLD_DAY = 8,    /* its owner was told that it ends within 24 h ...                         */
         JOB_FLAG_TOLD_HOURS = 16, /* ... and within 2 h; both of the present deadline                        */
 };
