@@ -106,9 +106,8 @@ static int64_t disk_int(struct oracle *o, const char *sql, const char *a, const 
 /* Law 4: an open intent on disk that says this very thing. */
 static void check_recorded(struct oracle *o, const char *op, const json_t *body)
 {
-        static const char *const kinds[] = {
-                "start", "save", "stop", "release", "lease", "notice", "drop", "forget", NULL
-        };
+        static const char *const kinds[] = { "start", "save", "stop", "release", "lease", "notice", "drop", "forget",
+                NULL };
         char *text;
 
         for (const char *const *k = kinds; *k; k++) {
@@ -116,7 +115,8 @@ static void check_recorded(struct oracle *o, const char *op, const json_t *body)
                         continue;
                 text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
                 held(o, 4);
-                if (disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind=?1 AND body=?2", op, text) < 1)
+                if (disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind=?1 AND body=?2", op,
+                            text) < 1)
                         oracle_broken(o, 4, "\"%s\" reached the runner and no open intent on disk says so", op);
                 free(text);
                 return;
@@ -183,7 +183,8 @@ static void check_save(struct oracle *o, const struct oracle_job *j, const json_
         held(o, 20);
         if (streq(cause, "user") && !j->asked_suspend)
                 oracle_broken(o, 20, "a save for a user who never asked");
-        if (s && world_live(s) && streq(cause, "idle") && o->w->boot_us - s->quiet_boot_us < j->idle_after_us - SLACK_US)
+        if (s && world_live(s) && streq(cause, "idle") &&
+                o->w->boot_us - s->quiet_boot_us < j->idle_after_us - SLACK_US)
                 oracle_broken(o, 20, "P-09 saved as idle after %lld s of quiet",
                         (long long)((o->w->boot_us - s->quiet_boot_us) / USEC_PER_SEC));
         if (s && world_live(s) && streq(cause, "ttl")) {
@@ -205,7 +206,8 @@ static void check_stop(struct oracle *o, const struct oracle_job *j, uint64_t ge
         if (!s || !world_live(s) || s->generation != generation)
                 return;
         /* a stray: the record says that this stay is over */
-        if (j->known && (j->generation != (int64_t)generation || streq(j->state, "ended") || streq(j->state, "suspended")))
+        if (j->known &&
+                (j->generation != (int64_t)generation || streq(j->state, "ended") || streq(j->state, "suspended")))
                 return;
         if (streq(js_str(body, "cause", ""), "user") && !j->asked_stop)
                 oracle_broken(o, 20, "a stop for a user who never asked; it is %s", j->state);
@@ -231,7 +233,7 @@ void oracle_request(struct oracle *o, uint64_t generation, const json_t *body)
 
         if (!streq(op, "lease") && !streq(op, "hello") && !streq(op, "list"))
                 oracle_log(o, "-> %s %s %llu %s", op, j ? j->id + 22 : "", (unsigned long long)generation,
-                js_str(body, "cause", ""));
+                        js_str(body, "cause", ""));
         check_recorded(o, op, body);
         if (streq(op, "notice"))
                 o->any_notice = true;
@@ -257,7 +259,8 @@ void oracle_plugin(struct oracle *o, const char *slot)
                 o->plugin_calls = 0;
         }
         if (++o->plugin_calls > PLUGIN_CALLS_AN_HOUR)
-                oracle_broken(o, 26, "more than %d provider calls in an hour, the last is \"%s\"", PLUGIN_CALLS_AN_HOUR, slot);
+                oracle_broken(o, 26, "more than %d provider calls in an hour, the last is \"%s\"", PLUGIN_CALLS_AN_HOUR,
+                        slot);
         held(o, 17);
         if (streq(slot, "terminate"))
                 oracle_broken(o, 17, "an own machine was ended");
@@ -364,7 +367,8 @@ static void seen(struct oracle *o, const json_t *job)
                 oracle_log(o, "   %s is %s %s", j->id + 22, j->state, j->cause);
         held(o, 18);
         if (generation < j->generation)
-                oracle_broken(o, 18, "its generation went from %lld to %lld", (long long)j->generation, (long long)generation);
+                oracle_broken(o, 18, "its generation went from %lld to %lld", (long long)j->generation,
+                        (long long)generation);
         j->generation = generation;
         j->known = j->dirty = true;
         if (j->ttl_us == INT64_MIN)
@@ -419,10 +423,9 @@ static json_t *ask(struct oracle *o, const char *verb, const char *target, json_
 {
         struct question q = { .err = { .code = PD_OK } };
         js_owned *given = args ? args : json_object();
-        const struct engine_request rq = { .verb = verb,
-                .actor = { .uid = 1000, .user = "ada", .admin = true },
-                .target = target,
-                .args = given };
+        const struct engine_request rq = {
+                .verb = verb, .actor = { .uid = 1000, .user = "ada", .admin = true }, .target = target, .args = given
+        };
 
         (void)engine_request(o->w->engine, &rq, on_answer, &q);
         *ret = q.err;
@@ -463,7 +466,8 @@ static void replay(struct oracle *o, struct oracle_job *j, const json_t *job)
                 at = to;
                 cause = js_str(row, "cause", "");
                 result = js_str(row, "result", "");
-                if ((streq(at, "saving") || streq(at, "suspended") || streq(at, "ending") || streq(at, "ended")) && !*cause)
+                if ((streq(at, "saving") || streq(at, "suspended") || streq(at, "ending") || streq(at, "ended")) &&
+                        !*cause)
                         oracle_broken(o, 20, "it went to %s without a cause", at);
                 if (!*js_str(row, "message", ""))
                         oracle_broken(o, 20, "it went to %s without a word", at);
@@ -518,14 +522,16 @@ static void clocks(struct oracle *o, int64_t passed_us)
                 const struct sim_job *s = j->live_generation ? placement_of(o, j) : NULL;
                 int64_t wall = o->w->wall_us;
                 bool waits = streq(j->state, "suspended");
-                bool over = (j->ttl_wall_us && wall >= j->ttl_wall_us) || (j->expire_wall_us && wall >= j->expire_wall_us);
+                bool over =
+                        (j->ttl_wall_us && wall >= j->ttl_wall_us) || (j->expire_wall_us && wall >= j->expire_wall_us);
 
                 j->overdue_us = waits && over ? j->overdue_us + passed_us : 0;
                 if (waits && (j->ttl_wall_us || j->expire_wall_us))
                         held(o, 15);
                 if (j->overdue_us > REVIEW_US)
                         oracle_broken(o, 15, "P-02 P-03 it waits, and its time was over an hour ago");
-                if (s && j->ttl_us >= 0 && j->ran_us - j->lost_us + running_us(o, s) > j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
+                if (s && j->ttl_us >= 0 &&
+                        j->ran_us - j->lost_us + running_us(o, s) > j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
                         oracle_broken(o, 15, "P-01 its time limit is %lld s and it runs since %lld",
                                 (long long)(j->ttl_us / USEC_PER_SEC),
                                 (long long)((j->ran_us + running_us(o, s)) / USEC_PER_SEC));
