@@ -15,9 +15,9 @@ enum { ORACLE_POLICY_N = 4 };
 
 struct oracle_job {
         char id[40];
-        bool acked;     /* a user was told that it was taken */
-        bool dirty;     /* changed since its history was last replayed */
-        bool rests;     /* suspended or ended, and nobody asked for a resume since */
+        bool acked; /* a user was told that it was taken */
+        bool dirty; /* changed since its history was last replayed */
+        bool rests; /* suspended or ended, and nobody asked for a resume since */
         bool asked_stop, asked_suspend;
         /* as submitted */
         int64_t ttl_us /* -1 = off */, ttl_keep_us, idle_after_us;
@@ -41,7 +41,7 @@ struct oracle {
         struct engine_watch *watch;
         struct oracle_job jobs[ORACLE_JOBS];
         size_t jobs_n;
-        uint64_t held[ORACLE_LAWS];                                 /* how often a law's precondition held */
+        uint64_t held[ORACLE_LAWS];                                /* how often a law's precondition held */
         uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N]; /* saves by cause                      */
         int64_t wall_max_us, last_look_us, plugin_hour;
         unsigned int plugin_calls, leases;
@@ -59,8 +59,8 @@ void oracle_close(struct oracle *o);
 /* The daemon is up (again), or has gone. */
 void oracle_up(struct oracle *o);
 void oracle_down(struct oracle *o);
-void oracle_after(struct oracle *o); /* each event */
-void oracle_settled(struct oracle *o); /* at the very end: law 23 */
+void oracle_after(struct oracle *o);                             /* each event */
+void oracle_settled(struct oracle *o);                           /* at the very end: law 23 */
 struct oracle_job *oracle_job(struct oracle *o, const char *id); /* made on first sight; NULL = too many */
 __attribute__((format(printf, 2, 3))) void oracle_log(struct oracle *o, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void oracle_broken(struct oracle *o, int law, const char *fmt, ...);
