@@ -8,7 +8,7 @@ struct env_stream {
         struct env_stream_events events;
         bool up, closed;
         uint64_t session; /* counts ups: nothing of an older one arrives */
-        int refs; /* what is under way still points here */
+        int refs;         /* what is under way still points here */
 };
 
 /* --- placements --- */
@@ -176,8 +176,8 @@ static void save_refuses(struct world *w, struct sim_job *s)
         save_set(s, "refused");
         (void)json_object_set_new(s->save, "values",
                 json_pack("[{s:s,s:s,s:s,s:s,s:i,s:i}]", "path", w->refuse_path ? w->refuse_path : "model.lock", "type",
-                        "threading.Lock", "reason", "a lock belongs to one process", "fix", "make it again after a resume",
-                        "pid", 0, "fd", -1));
+                        "threading.Lock", "reason", "a lock belongs to one process", "fix",
+                        "make it again after a resume", "pid", 0, "fd", -1));
         s->phase = "running";
         push(w, s);
 }
@@ -537,11 +537,9 @@ static json_t *op_start(struct world *w, uint64_t generation, const json_t *body
         }
         s = place_for(w, s);
         w->starts++;
-        *s = (struct sim_job){ .used = true,
-                .generation = generation,
-                .phase = "preparing",
-                .fate = "",
-                .order = json_deep_copy(body) };
+        *s = (struct sim_job){
+                .used = true, .generation = generation, .phase = "preparing", .fate = "", .order = json_deep_copy(body)
+        };
         (void)str_format(s->job, sizeof s->job, "%s", js_str(body, "job", ""));
         s->lease_wall_us = js_int(orders(s), "lease_stop_wall_us", 0);
         s->lease_boot_us = js_int(orders(s), "lease_stop_boot_us", 0);
