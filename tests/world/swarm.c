@@ -172,7 +172,8 @@ static void law_16(struct swarm *s, const struct ask *a, const struct pd_error *
                 if (!streq(s->keys[i].key, a->key))
                         continue;
                 s->o.held[16]++;
-                if (streq(s->keys[i].body, a->body) ? !err && *s->keys[i].job && !streq(s->keys[i].job, job) : !err && *s->keys[i].job)
+                if (streq(s->keys[i].body, a->body) ? !err && *s->keys[i].job && !streq(s->keys[i].job, job)
+                                                    : !err && *s->keys[i].job)
                         oracle_broken(&s->o, 16, "key %s gave %s and then %s", a->key, s->keys[i].job, job);
                 if (!err && !*s->keys[i].job)
                         (void)str_format(s->keys[i].job, sizeof s->keys[i].job, "%s", job);
@@ -347,7 +348,8 @@ static void act_on(struct swarm *s, uint64_t what)
         } else if (what < 60) {
                 j = any_job(s, percent(s, 70) ? "running" : "");
                 if (j)
-                        j->asked_stop = true, ask(s, "stop", j->id, json_pack("{s:b}", "force", percent(s, 30)), NULL, NULL);
+                        j->asked_stop = true,
+                        ask(s, "stop", j->id, json_pack("{s:b}", "force", percent(s, 30)), NULL, NULL);
         } else if (what < 68) {
                 j = any_job(s, "running");
                 if (j)
@@ -382,7 +384,9 @@ static void user(struct swarm *s)
 /* --- faults with a time of their own --- */
 static void clock_step(struct swarm *s, int way)
 {
-        s->w.wall_us += way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w, world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN));
+        s->w.wall_us +=
+                way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w,
+                                                       world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN));
 }
 
 static void reload(struct swarm *s)
@@ -530,7 +534,8 @@ static void die(struct swarm *s)
         oracle_down(&s->o);
         forget_asks(s);
         s->w.dying = false;
-        s->up_boot_us = s->w.boot_us + USEC_PER_MSEC + (int64_t)world_chance(&s->w, world_chance(&s->w, 8) ? 10 * USEC_PER_SEC : 2 * USEC_PER_HOUR);
+        s->up_boot_us = s->w.boot_us + USEC_PER_MSEC +
+                        (int64_t)world_chance(&s->w, world_chance(&s->w, 8) ? 10 * USEC_PER_SEC : 2 * USEC_PER_HOUR);
 }
 
 static void strike(struct swarm *s, enum world_fault f)
@@ -573,7 +578,8 @@ static void due(struct swarm *s, enum world_fault f)
                 s->stream_up_boot_us = 0;
                 world_reach(&s->w, true);
         } else if (f != FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
-                s->timed_boot_us[f] = s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
+                s->timed_boot_us[f] =
+                        s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
                 if (world_chance(&s->w, 3))
                         s->armed |= BIT(f);
                 else
