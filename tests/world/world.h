@@ -67,9 +67,10 @@ struct sim_event {
 
 /* Who looks on: told of what truly happens, before portald can know. All may be NULL. */
 struct world_watch {
-        void (*request)(struct world *w, uint64_t generation, const json_t *body); /* reached the runner; no effect yet */
-        void (*truth)(struct world *w, const struct sim_job *s);                   /* a placement is another than before */
-        void (*gone)(struct world *w, const struct sim_job *s);                    /* the machine lost it */
+        void (*request)(
+                struct world *w, uint64_t generation, const json_t *body); /* reached the runner; no effect yet */
+        void (*truth)(struct world *w, const struct sim_job *s);           /* a placement is another than before */
+        void (*gone)(struct world *w, const struct sim_job *s);            /* the machine lost it */
         void (*plugin)(struct world *w, const char *slot);
         void (*struck)(struct world *w, enum world_fault f);
         void (*started)(struct world *w); /* the daemon is up (again) */
@@ -121,7 +122,7 @@ void world_die(struct world *w);
 /* Does this fault strike here? Counts it, and whether work was in flight. */
 bool world_fault(struct world *w, enum world_fault f);
 void world_struck(struct world *w, enum world_fault f); /* a timed one */
-bool world_at_work(const struct world *w); /* is something under way that a fault could hit? */
+bool world_at_work(const struct world *w);              /* is something under way that a fault could hit? */
 uint64_t world_chance(struct world *w, uint64_t below); /* the faults' own dice */
 extern const char *const world_fault_names[FAULT_N];
 /* One thing that is due up to then (boot time); false = nothing is. */
