@@ -48,8 +48,11 @@ static bool settings_path(const struct cli_line *line, const char *key, char *bu
         const char *project = cli_value(line, "--project");
         char *p = curl_easy_escape(NULL, str_or(project, ""), 0), *k = curl_easy_escape(NULL, str_or(key, ""), 0);
         bool fits = p && k &&
-                    str_format(buf, n, "/v1/settings?%s%s%s%s", project ? "project=" : "", project ? p : "",
-                            key ? "&key=" : "", key ? k : "");
+                    str_format(buf, n, "/v1/settings%s%s%s%s", project ? "?project=" : "", project ? p : "",
+                            !key      ? ""
+                            : project ? "&key="
+                                      : "?key=",
+                            key ? k : "");
 
         curl_free(p);
         curl_free(k);

@@ -211,6 +211,9 @@ static int judge(struct engine *e, const struct change *c, struct pd_error *err)
         r = settings_resolve(layers, &unused, &origins, err);
         if (r < 0 || *c->project)
                 return r;
+        json_object_foreach ((json_t *)(uintptr_t)c->settings, key, o)
+                if (!json_is_null(o) && (r = bound_admit(c->l.bounds, key, js_str(merged, key, ""), false, err)) < 0)
+                        return r;
         json_object_foreach (origins, key, o) {
                 struct pd_error why;
 
