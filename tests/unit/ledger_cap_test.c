@@ -22,7 +22,15 @@ static void accounts(void)
         tap_int(ledger_account_close(&f.l, id, NULL, NULL), 0, "an account that holds nothing is closed");
         (void)ledger_account(&f.l, LEDGER_CONNECTION, "z", "USD", &again, NULL, NULL);
         tap_int(again, id, "... and its place is used again");
+        (void)ledger_account_close(&f.l, f.account[LEDGER_PROJECT], NULL, NULL);
+        tap_ok(ledger_account(&f.l, LEDGER_JOB, "job_1", "USD", &again, NULL, NULL) == 0 &&
+                        again == f.account[LEDGER_JOB] &&
+                        ledger_account(&f.l, LEDGER_CONNECTION, "aws", "USD", &again, NULL, NULL) == 0 &&
+                        again == f.account[LEDGER_CONNECTION] && f.l.order.n == 4,
+                "one that closes between two others leaves them in their place");
         tap_int(ledger_account_close(&f.l, 99, NULL, NULL), -PD_E_NOT_FOUND, "none is closed that is not there");
+        tap_int(ledger_account(&f.l, LEDGER_SCOPE_N, "a", "USD", &id, NULL, NULL), -PD_E_INVALID,
+                "the number of scopes is none");
         tap_int(ledger_account(&f.l, (enum ledger_scope)9, "a", "USD", &id, NULL, NULL), -PD_E_INVALID,
                 "an unknown scope is refused");
         tap_int(ledger_account(&f.l, LEDGER_JOB, "", "USD", &id, NULL, NULL), -PD_E_INVALID, "so is an empty name");
@@ -280,6 +288,8 @@ static void boundaries(struct fixture *f, const struct ledger_account *a, struct
         (void)ledger_cap(&f->l, f->account[0], &next, &f->change, NULL);
         tap_ok(a->from_wall_us == T0 + 5 && a->spent_nano == 30 && a->before_nano == 130,
                 "N-04 recounted: any boundaries");
+        next.spent_nano = 160;
+        tap_int(ledger_cap(&f->l, f->account[0], &next, NULL, NULL), 0, "N-04 recounted: all that was ever spent");
         next.spent_nano = 161;
         tap_int(ledger_cap(&f->l, f->account[0], &next, NULL, NULL), -PD_E_INVALID,
                 "N-04 a nano more than ever spent is refused");

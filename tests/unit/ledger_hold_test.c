@@ -50,6 +50,7 @@ static void worst_rows(void)
         {
                 int64_t got;
 
+                tap_int(ledger_worst(&worsts[0].t, 0, 100, &got, NULL), 0, "worst case: a start at 0 is one");
                 tap_int(ledger_worst(&worsts[0].t, -1, T0, &got, NULL), -PD_E_INVALID,
                         "worst case: a start before all time is refused");
         }
@@ -173,6 +174,8 @@ static void prices(void)
         (void)ledger_price(&f.l, h, T0 + HOUR + 1, 1, NULL, NULL);
         tap_int(ledger_post(&f.l, h, T0 + 4 * HOUR, &f.change, NULL), 0, "a machine that outlives its stop is billed");
         tap_int(f.change.over_nano, 1, "... and the change says what was beyond the worst case");
+        (void)ledger_post(&f.l, h, T0 + 6 * HOUR, &f.change, NULL);
+        tap_int(f.change.over_nano, 2, "... and only what this one posted");
         ledger_free(&f.l);
 }
 

@@ -54,13 +54,11 @@ static bool records_same(const struct ledger_record *a, const struct ledger_reco
 static void there_and_back(void)
 {
         struct fixture f;
-        struct ledger_record a[8], b[8], swap;
-        struct ledger l;
+        struct ledger_record a[8] = { 0 }, b[8] = { 0 }, swap;
+        struct ledger l = { 0 };
         size_t n;
 
         build(&f);
-        memset(a, 0, sizeof a);
-        memset(b, 0, sizeof b);
         n = ledger_export_n(&f.l);
         ledger_export(&f.l, a);
         swap = a[0];
