@@ -105,7 +105,7 @@ static void test_command(void)
         (void)tap_ok(run_until(has_lines, (void *)(uintptr_t) "}end"), "as JSON, too");
 
         (void)str_format(text, sizeof text,
-                "case \"$PORTAL_EVENT\" in *'\"n\":2,'*) sleep 100;; *'\"n\":3,'*) exit 7;; esac; echo "
+                "case \"$PORTAL_EVENT\" in *'\"n\":2,'*) tail -f /dev/null;; *'\"n\":3,'*) exit 7;; esac; echo "
                 "\"after $PORTAL_EVENT\" >>%s/out",
                 dir);
         (void)notify_command_set(c, script("slow", text), &err);

@@ -246,8 +246,27 @@ static void at_once(void)
         end(&w);
 }
 
+/* The runner acts by its standing orders with portald gone: it must have heard of the new ones. */
+static void orders(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, HOUR);
+        tap_int(change(&w, "root", "{\"settings\": {\"ttl\": \"100h\"}}", NULL), PD_OK, "a longer ttl for everybody");
+        world_run(&w, 90 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "P-23 P-01 a runner's standing orders are longer at once, too");
+        world_run(&w, 11 * HOUR);
+        tap_str(world_job(&w, id, "cause"), "ttl", "P-01 and end it then");
+        end(&w);
+}
+
 int main(void)
 {
+        orders();
         precedence();
         refusals();
         bounds();

@@ -644,6 +644,9 @@ static json_t *of_job(struct world *w, struct sim_job *s, const char *op, const 
         } else if (streq(op, "forget")) {
                 sim_job_clear(s);
                 return json_object();
+        } else if (streq(op, "orders")) { /* those that are given replace those that were */
+                (void)json_object_update(json_object_get(s->order, "orders"), json_object_get(body, "orders"));
+                s->did_ttl = false;
         } else if (streq(op, "precheck")) {
                 return json_pack("{s:b,s:[]}", "usable", 1, "values");
         }
