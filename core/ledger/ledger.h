@@ -40,7 +40,7 @@
  *   provider's own bill known ledger_correct(), after the release and any time before ledger_forget()
  *   all of it stored          ledger_forget(hold): its id may be used again. ledger_account_close() when a job has ended and holds nothing.
  *   cap lowered               ledger_cap(), then ledger_over(): the jobs that must be suspended, newest first
- *   a bill by the hour        ledger_hours() over each line of kind LEDGER_TIME */
+ *   a bill by the hour        ledger_hours() over each segment: its LEDGER_TIME lines, which follow each other at one price, taken together */
 #ifndef LEDGER_LEDGER_H
 #define LEDGER_LEDGER_H
 
