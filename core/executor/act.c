@@ -13,9 +13,13 @@ void act_decision(struct turn *t, struct id job, const char *policy, const char 
 
 int64_t job_ran_us(const struct engine *e, const struct job *j)
 {
-        int64_t now = now_wall(e);
+        const struct entry *en = jobs_find(e, j->id);
+        int64_t now = now_wall(e), started = j->started_wall_us;
 
-        return j->ran_us + (j->started_wall_us && now > j->started_wall_us ? now - j->started_wall_us : 0);
+        /* the hot record goes along with the steps of the wall clock (clock.c), what is on disk does not */
+        if (started && en && en->job.generation == j->generation)
+                started = en->job.started_wall_us;
+        return j->ran_us + (started && now > started ? now - started : 0);
 }
 
 static int rank_of(enum op_mode mode, enum job_cause cause)

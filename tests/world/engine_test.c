@@ -484,8 +484,106 @@ static void refused_submits(void)
         end(&w);
 }
 
+/* What the simulated world found (world_swarm_test), as scenes of its own. */
+static void clock_steps(void)
+{
+        struct world w;
+        char id[40], idle_id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{\"ttl\": \"2h\", \"idle\": \"off\"}", id);
+        world_run(&w, 10 * MIN);
+        w.wall_us += 3 * HOUR;
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "law 15 P-01 a step of the wall clock is no running time");
+        tap_ok(world_job_int(&w, id, "ran_us") < 21 * MIN, "law 15 P-01 nor is it shown as such");
+        w.wall_us -= 5 * HOUR;
+        tap_int(world_restart(&w), 0, "law 15 a step back, and a restart");
+        world_run(&w, 99 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "law 15 P-01 before its 2 h it runs");
+        world_run(&w, 3 * MIN);
+        tap_str(world_job(&w, id, "cause"), "ttl", "law 15 P-01 and after them it is stopped");
+        w.idle = true;
+        world_submit(&w, "{\"ttl\": \"off\"}", idle_id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        for (int i = 0; i < 60; i++) {
+                if (i == 30)
+                        w.wall_us += HOUR;
+                measures_once(&w);
+                world_run(&w, 10 * USEC_PER_SEC);
+        }
+        tap_str(world_job(&w, idle_id, "state"), "running", "law 15 P-09 a step of the wall clock is no idleness");
+        end(&w);
+}
+
+static void no_answer(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_run(&w, MIN);
+        w.rate[FAULT_REQUEST_LOST] = 10000;
+        world_submit(&w, "{}", id);
+        world_run(&w, USEC_PER_SEC);
+        w.rate[FAULT_REQUEST_LOST] = 0;
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "law 23 a request without an answer is asked again on the same stream");
+        w.rate[FAULT_ANSWER_LOST] = 10000;
+        act(&w, "stop", id, NULL);
+        w.rate[FAULT_ANSWER_LOST] = 0;
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "law 23 and one whose answer was lost is done once");
+        tap_int((long long)w.starts, 1, "law 1 it was started once");
+        end(&w);
+}
+
+static void outlived(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_run(&w, MIN);
+        w.rate[FAULT_ANSWER_LOST] = 10000;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        w.rate[FAULT_ANSWER_LOST] = 0;
+        tap_str(world_job(&w, id, "state"), "running", "an event tells what the lost answer of its start did not");
+        sim_state_lost(&w);
+        world_reach(&w, true);
+        world_run(&w, 10 * MIN);
+        tap_int((long long)w.starts, 1, "law 18 a start that its job has outlived is not sent again");
+        tap_str(world_job(&w, id, "cause"), "machine_lost", "and the job is lost with its machine's state");
+        end(&w);
+}
+
+static void refused_limit(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        w.stop_us = 15 * USEC_PER_SEC;
+        w.refuse_path = "model.lock";
+        world_submit(&w, "{\"ttl\": \"1h\"}", id);
+        world_run(&w, HOUR + 2 * MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "P-01 P-25 a limit whose save is refused ends the job all the same");
+        tap_str(world_job(&w, id, "cause"), "ttl", "P-01 cause ttl");
+        tap_ok(w.saves <= 2, "law 26 and the save is not tried again and again (%zu)", w.saves);
+        end(&w);
+}
+
 int main(void)
 {
+        clock_steps();
+        no_answer();
+        outlived();
+        refused_limit();
         refused_submits();
         pruning();
         runs_and_ends();
