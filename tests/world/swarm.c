@@ -384,6 +384,7 @@ static void user(struct swarm *s)
 /* --- faults with a time of their own --- */
 static void clock_step(struct swarm *s, int way)
 {
+        oracle_after(&s->o); /* what was due until now may have been done */
         s->w.wall_us +=
                 way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w,
                                                        world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN));
