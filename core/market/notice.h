@@ -15,6 +15,7 @@ struct market_notice {
 };
 
 #define MARKET_SPAN_MAX (INT64_C(36500) * USEC_PER_DAY) /* longer spans count as this: products stay within 128 bits */
+#define MARKET_TENTHS_A_SECOND 10000000                 /* of a microsecond */
 static inline int64_t market_span(int64_t us)
 {
         return us < 0 ? 0 : us > MARKET_SPAN_MAX ? MARKET_SPAN_MAX : us;
@@ -30,7 +31,7 @@ static inline bool market_can_save(const struct market_notice *n, uint64_t *ret_
 
         if (rate <= 0)
                 return false;
-        bytes = tenths > 0 ? (unsigned __int128)tenths * (uint64_t)rate / (10 * (uint64_t)USEC_PER_SEC) : 0;
+        bytes = tenths > 0 ? (unsigned __int128)tenths * (uint64_t)rate / MARKET_TENTHS_A_SECOND : 0;
         *ret_bytes = bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
         return true;
 }

@@ -3,7 +3,9 @@
 
 static struct node winner(const struct node *tree, uint32_t i)
 {
-        return node_before(&tree[2 * i], &tree[2 * i + 1]) ? tree[2 * i] : tree[2 * i + 1];
+        const struct node *children = &tree[2 * (size_t)i];
+
+        return node_before(&children[0], &children[1]) ? children[0] : children[1];
 }
 
 void tree_fill(struct node *tree, uint32_t n)
@@ -52,7 +54,7 @@ static void descend(struct fronts *f, struct front from)
         uint32_t offer = from.tree[from.at].offer, i = from.at;
 
         while (i < from.n) {
-                uint32_t wins = from.tree[2 * i].offer == offer ? 2 * i : 2 * i + 1;
+                uint32_t first = 2 * i, wins = from.tree[first].offer == offer ? first : first + 1;
 
                 push(f, from.tree, from.n, wins ^ 1, from.of_class);
                 i = wins;

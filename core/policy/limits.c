@@ -6,11 +6,12 @@ typedef __int128 wide;
 
 int64_t policy_lasts_us(int64_t left_nano, int64_t rate_nano)
 {
+        static const wide hour = (wide)60 * 60 * 1000000;
         wide us;
 
         if (rate_nano <= 0)
                 return INT64_MAX;
-        us = left_nano > 0 ? (wide)left_nano * USEC_PER_HOUR / rate_nano : 0;
+        us = left_nano > 0 ? (wide)left_nano * hour / rate_nano : 0;
         return us > INT64_MAX ? INT64_MAX : (int64_t)us;
 }
 

@@ -72,6 +72,7 @@ static void test_review(void)
         c.m.rate.nano = 0;
         d = ask(BUDGET, &c, NOW);
         (void)tap_ok(d.review_wall_us == INT64_MAX && !d.would_act[0], "a machine that costs nothing spends nothing");
+        (void)tap_has(d.why, "is not near its end", "... and what it costs is known");
         c.j.spent = c.s.budget;
         (void)expect(
                 "... but what is spent is spent", ask(BUDGET, &c, NOW), POLICY_SUSPEND, CAUSE_BUDGET, "0.00 USD left");

@@ -180,6 +180,9 @@ __attribute__((unused)) static struct scene scene_random(void)
         c.s.oom = !one_in(5);
         c.s.ret = !one_in(5);
         c.s.cheaper = !one_in(5);
+        c.s.rightsize = !one_in(5);
+        if (one_in(5))
+                c.s.lifetime_before_us = SETTING_OFF;
         c.s.spot_move_when_over = !one_in(5);
         c.s.idle_after_us = USEC_PER_SEC + below(USEC_PER_HOUR / 2);
         c.s.expect_us = one_in(3) ? 1 + below(3 * USEC_PER_DAY) : SETTING_OFF;
