@@ -234,7 +234,7 @@ static void connection_reconciled(struct connection *c)
         if (c->caps.flags & PD_CAP_OWN_MACHINES)
                 lend_own(c);
         e->env->ops->timer_set(c->retry, now_boot(e) + OFFERS_EVERY_US);
-        place_soon(e);
+        place_anew(e);
 }
 
 /* What carries our tag there and is not in the store is said, not ended: law 9 is proven with the first provider that rents. */
@@ -382,7 +382,8 @@ static struct connection *connection_new(struct engine *e, const struct engine_c
 static bool same_connection(const struct connection *c, const struct engine_connection *n)
 {
         return streq(c->provider, n->provider) && streq(c->plugin_path, n->plugin) && c->in_process == n->in_process &&
-               json_equal(c->options, n->options ? (json_t *)(uintptr_t)n->options : json_object());
+               (n->options ? json_equal(c->options, (json_t *)(uintptr_t)n->options) != 0
+                            : json_object_size(c->options) == 0);
 }
 
 static const struct engine_connection *wanted(const struct engine *e, const char *name)
@@ -484,7 +485,7 @@ static void on_list(
         observe_missing(m->engine, m, placements);
         intent_replay(m->engine, m);
         leases_review(m->engine);
-        place_soon(m->engine);
+        place_anew(m->engine);
 }
 
 /* A runner says what notice its machine has; after a boot it has none, whatever was recorded before. */
