@@ -325,8 +325,9 @@ static int watch(struct daemon *d)
 static void daemon_free(struct daemon *d)
 {
         d->api = api_free(d->api);
-        d->engine = engine_free(d->engine);
+        engine_stop(d->engine); /* the store calls back into it until it is closed */
         d->store = store_close(d->store);
+        d->engine = engine_free(d->engine);
         d->env = env_real_free(d->env);
         d->notify = notify_free(d->notify);
         d->site = site_free(d->site);

@@ -130,13 +130,23 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         return 0;
 }
 
+/* Asked again while the order is on its way, it is the same order. */
+static bool killed_already(const struct engine *e, const struct entry *en)
+{
+        for (const struct op *op = e->ops; op; op = op->next)
+                if (op->intent.kind == INTENT_STOP && id_equal(op->intent.job, en->job.id) &&
+                        js_int(op->body, "grace_us", -1) == 0)
+                        return true;
+        return false;
+}
+
 int act_kill(struct turn *t, struct entry *en, const char *user, struct pd_error *err)
 {
         int r = en->job.state == JOB_ENDING
                         ? 0
                         : act_stop(t, en, CAUSE_USER, false, "user", "asked for, at once", user, err);
 
-        if (r < 0 || en->job.state != JOB_ENDING || !en->live)
+        if (r < 0 || en->job.state != JOB_ENDING || !en->live || killed_already(t->engine, en))
                 return r;
         (void)intent_open(t, INTENT_STOP, en, en->live->machine, stop_body(en, 0));
         return 0;
@@ -161,6 +171,8 @@ int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, s
         after.flags = (uint8_t)((after.flags & ~JOB_FLAG_FRESH) | JOB_FLAG_RESUMED | (fresh ? JOB_FLAG_FRESH : 0));
         after.tries = 0;
         after.next_try_wall_us = 0;
+        after.op_mode = OP_NONE;
+        after.op_cause = CAUSE_NONE;
         if (term) { /* P-02: a new term, running time from 0, same job */
                 after.ran_before_us += after.ran_us;
                 after.ran_us = 0;

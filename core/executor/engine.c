@@ -48,6 +48,12 @@ int engine_new(struct engine **ret, struct env *env, const struct engine_site *s
         return 0;
 }
 
+void engine_stop(struct engine *e)
+{
+        if (e)
+                e->stopping = true;
+}
+
 struct engine *engine_free(struct engine *e)
 {
         struct env_timer *timers[4];
@@ -140,6 +146,8 @@ int engine_start(struct engine *e, struct pd_error *err)
         if (r < 0)
                 return r;
         log_info("%zu jobs, %zu machines, %zu connections", e->entries_n, e->machines.n, e->connections.n);
+        if (settings_are_stale(e))
+                settings_apply(e);
         jobs_arm(e);
         leases_review(e);
         place_soon(e);

@@ -38,6 +38,8 @@ static inline void engine_freep(struct engine **e)
 {
         engine_free(*e);
 }
+/* From now on nothing leaves: what the store still calls back is dropped. Before the store is closed; engine_free() comes after. */
+void engine_stop(struct engine *e);
 /* Loads the store and takes the world up: opens connections, streams; reconciles. The API may be served when it returns. */
 int engine_start(struct engine *e, struct pd_error *err);
 /* A new site, all or nothing. A connection with live machines cannot go. */

@@ -84,6 +84,18 @@ static void ignored_error(struct turn *t, struct op *op, const struct pd_error *
                 intent_kind_name(op->intent.kind), err->text);
 }
 
+/* The runner took no notice of it: the machine stays in use. */
+static void notice_refused(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        struct mach *m = machine_find(t->engine, op->intent.machine);
+
+        log_warning("a machine's notice was refused: %s", err->text);
+        if (!m)
+                return;
+        m->rec.notice_wall_us = 0;
+        txn_machine(t->txn, &m->rec);
+}
+
 static void launch_answer(struct turn *t, struct op *op, const json_t *answer)
 {
         machine_launched(t, op, json_array_get(json_object_get(answer, "items"), 0));
@@ -100,7 +112,7 @@ static const struct {
         [INTENT_STOP] = { false, placement_answer, ignored_error },
         [INTENT_RELEASE] = { false, placement_answer, ignored_error },
         [INTENT_LEASE] = { false, lease_read_back, ignored_error },
-        [INTENT_NOTICE] = { false, placement_answer, ignored_error },
+        [INTENT_NOTICE] = { false, placement_answer, notice_refused },
         [INTENT_DROP] = { false, placement_answer, ignored_error },
         [INTENT_FORGET] = { false, placement_answer, ignored_error },
         [INTENT_ORDERS] = { false, placement_answer, ignored_error },

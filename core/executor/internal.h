@@ -223,6 +223,8 @@ int settings_of(struct engine *e, const char *project, const json_t *said, bool 
         json_t **ret_origins, struct pd_error *err);
 /* Site config or Settings are new: every job goes by them from now on. */
 void settings_apply(struct engine *e);
+bool settings_are_stale(struct engine *e);
+void settings_pending(struct turn *t); /* with a change of Settings: applied again after a death in between */
 
 /* --- intents.c --- */
 /* The one function that writes intents. body is given. The call goes out when the turn is on disk. */
@@ -289,6 +291,10 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
 void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
 
 /* --- place.c --- */
+/* The vault that a job's checkpoints lie in: where its newest one is, else the site's default. scratch holds the name. */
+const char *job_vault(struct engine *e, const struct job *j, struct checkpoint *scratch);
+/* What was left out of the looks for a while is looked at again: a machine came up, offers or the site changed. */
+void place_anew(struct engine *e);
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc);
 int place_start(struct engine *e, struct pd_error *err);
 void place_soon(struct engine *e); /* the queue is looked at once this loop turn is over */

@@ -234,7 +234,7 @@ static void connection_reconciled(struct connection *c)
         if (c->caps.flags & PD_CAP_OWN_MACHINES)
                 lend_own(c);
         e->env->ops->timer_set(c->retry, now_boot(e) + OFFERS_EVERY_US);
-        place_soon(e);
+        place_anew(e);
 }
 
 /* What carries our tag there and is not in the store is said, not ended: law 9 is proven with the first provider that rents. */
@@ -485,7 +485,7 @@ static void on_list(
         observe_missing(m->engine, m, placements);
         intent_replay(m->engine, m);
         leases_review(m->engine);
-        place_soon(m->engine);
+        place_anew(m->engine);
 }
 
 /* A runner says what notice its machine has; after a boot it has none, whatever was recorded before. */

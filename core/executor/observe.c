@@ -116,7 +116,7 @@ static void save_begun(struct turn *t, struct entry *en, const struct seen *s)
 
 static void record_checkpoint(struct turn *t, struct entry *en, struct job *after, const struct seen *s)
 {
-        struct checkpoint c = { .job = en->job.id, .generation = s->generation };
+        struct checkpoint c = { .job = en->job.id, .generation = s->generation }, scratch;
 
         if (!id_parse(ID_CHECKPOINT, js_str(s->save, "checkpoint", ""), &c.id))
                 return;
@@ -125,7 +125,8 @@ static void record_checkpoint(struct turn *t, struct entry *en, struct job *afte
         c.freeze_us = js_int(s->save, "freeze_us", 0);
         c.took_us = js_int(s->save, "took_us", 0);
         (void)str_format(c.capture, sizeof c.capture, "%s", en->live ? en->live->capture : "");
-        (void)str_format(c.vault, sizeof c.vault, "%s", str_or(t->engine->site->default_vault, ""));
+        (void)str_format(
+                c.vault, sizeof c.vault, "%s", js_str(s->save, "vault", job_vault(t->engine, &en->job, &scratch)));
         (void)str_format(c.progress, sizeof c.progress, "%s", js_str(s->save, "progress", ""));
         (void)str_format(c.image_digest, sizeof c.image_digest, "%s", js_str(s->save, "image_digest", ""));
         txn_checkpoint(t->txn, &c);
@@ -206,15 +207,21 @@ static void save_kept(struct turn *t, struct entry *en, const struct seen *s)
 }
 
 /* --- ends --- */
-static void end_common(struct turn *t, struct job *after, const struct seen *s)
+static void op_over(struct job *after)
 {
-        if (!planted(PLANT_TTL_FORGETS))
-                after->ran_us += js_int(s->p, "ran_us", 0);
-        after->started_wall_us = 0;
         after->op_mode = OP_NONE;
         after->op_cause = CAUSE_NONE;
         after->op_checkpoint = (struct id){ { 0 } };
         after->next_try_wall_us = 0;
+}
+
+static void end_common(struct turn *t, struct job *after, const struct seen *s)
+{
+        /* a machine that does not know the job any more cannot say how long it ran: all the time since its start counts (law 15) */
+        if (!planted(PLANT_TTL_FORGETS))
+                after->ran_us = s->p ? after->ran_us + js_int(s->p, "ran_us", 0) : job_ran_us(t->engine, after);
+        after->started_wall_us = 0;
+        op_over(after);
         if (after->state == JOB_ENDED)
                 after->ended_wall_us = t->now_wall_us;
 }
@@ -314,6 +321,7 @@ static void went_lost(struct turn *t, struct entry *en, const struct seen *s, en
         if (after.state == JOB_ENDING) {
                 after.state = JOB_ENDED;
                 after.result = RESULT_STOPPED;
+                after.ended_wall_us = t->now_wall_us;
                 (void)job_change(t, en, after, EVENT_LOST, NULL, "stopped, and its machine is gone");
                 return;
         }
@@ -352,7 +360,7 @@ static void went_exited(struct turn *t, struct entry *en, struct mach *m, const 
 
         /* it ran, and is over, since we last looked: the edges between are taken too */
         if (job_state_placed(en->job.state) && (en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING) &&
-                js_int(s->p, "started_wall_us", 0) && !is_lost_cause(s->cause))
+                js_int(s->p, "started_wall_us", 0))
                 went_running(t, en, s);
         if (saved && streq(s->save_mode, "suspend") && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
                 went_suspended(t, en, s, s->save_cause ? s->save_cause : CAUSE_USER);
@@ -386,6 +394,7 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why)
                 after.state = JOB_ENDED;
                 after.result = RESULT_STOPPED;
                 after.ended_wall_us = t->now_wall_us;
+                op_over(&after);
                 (void)job_change(t, en, after, EVENT_START_FAILED, NULL, "stopped before it ran");
                 return;
         }
@@ -519,6 +528,8 @@ static void stray(struct engine *e, struct mach *m, const struct seen *s, bool k
 
 void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew)
 {
+        struct pd_error err;
+        struct job ended;
         struct seen s;
         struct entry *en;
         struct turn *t;
@@ -528,6 +539,10 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
                 return;
         }
         en = jobs_find(e, s.job);
+        if (!en && store_get_job(e->env->store, s.job, &ended, &err) >= 0) {
+                stray(e, m, &s, true, listed_anew); /* over for long, and out of memory */
+                return;
+        }
         if (!en || en->job.generation != s.generation || !job_state_placed(en->job.state)) {
                 stray(e, m, &s, en != NULL, listed_anew);
                 return;

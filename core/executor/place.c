@@ -7,6 +7,7 @@
 
 #define LOOKS_A_TURN 64 /* specs read from disk in one go: the loop stays quick with any queue */
 #define CAPTURES_MAX 16
+#define LOOK_AGAIN_US (10 * USEC_PER_SEC)
 
 /* --- the offers as placement wants them --- */
 struct market {
@@ -134,6 +135,19 @@ static const struct engine_backend *backend(const struct engine_backend *all, si
         return NULL;
 }
 
+const char *job_vault(struct engine *e, const struct job *j, struct checkpoint *scratch)
+{
+        struct pd_error err;
+        struct checkpoint c;
+
+        if (!id_is_null(j->checkpoint) && store_get_checkpoint(e->env->store, j->checkpoint, &c, &err) >= 0 &&
+                c.vault[0]) {
+                memcpy(scratch->vault, c.vault, sizeof scratch->vault);
+                return scratch->vault;
+        }
+        return str_or(e->site->default_vault, "");
+}
+
 /* The site's options first, the job's on top. */
 static json_t *backend_json(const struct engine_backend *b, const json_t *settings)
 {
@@ -163,7 +177,9 @@ static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s
 {
         const struct engine_site *site = t->engine->site;
         const struct engine_backend *cap = backend(site->captures, site->captures_n, capture_of(s));
-        const struct engine_backend *vault = backend(site->vaults, site->vaults_n, site->default_vault);
+        struct checkpoint scratch;
+        const struct engine_backend *vault =
+                backend(site->vaults, site->vaults_n, job_vault(t->engine, &en->job, &scratch));
         char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
         json_t *o;
 
@@ -241,9 +257,11 @@ static void place_on(struct turn *t, struct entry *en, const struct spec *s, con
         if (!order) {
                 struct pd_error err;
 
+                struct checkpoint scratch;
+
                 (void)pd_fail(&err, PD_E_INVALID,
                         "checkpoint \"%s\" or vault \"%s\" is not in the site's config any more", capture_of(s),
-                        str_or(e->site->default_vault, ""));
+                        job_vault(e, &en->job, &scratch));
                 start_failed(t, en, &err);
                 return;
         }
@@ -341,8 +359,13 @@ static void place_run(void *arg)
                         place_soon(e);
                         return;
                 }
-                if (try_place(e, en))
+                if (try_place(e, en)) {
                         rooms(e, room);
+                } else {
+                        /* what it asks for is not to be had now: it lets the others have their look */
+                        en->job.next_try_wall_us = now + LOOK_AGAIN_US;
+                        next = en->job.next_try_wall_us < next ? en->job.next_try_wall_us : next;
+                }
         }
         if (next != INT64_MAX)
                 e->env->ops->timer_set(e->place_timer, now_boot(e) + (next - now));
@@ -354,6 +377,14 @@ void place_soon(struct engine *e)
                 return;
         e->place_wanted = true;
         e->env->ops->timer_set(e->place_timer, now_boot(e));
+}
+
+void place_anew(struct engine *e)
+{
+        for (struct entry *en = e->queue_first; en; en = en->queue_next)
+                if (en->job.tries == 0)
+                        en->job.next_try_wall_us = 0;
+        place_soon(e);
 }
 
 int place_start(struct engine *e, struct pd_error *err)

@@ -117,42 +117,76 @@ static void ttl_changes(struct turn *t, struct entry *en, const struct settings 
         act_decision(t, en->job.id, "settings", "change", why, NULL, NULL);
 }
 
-static void apply_to(struct engine *e, struct entry *en)
+static void apply_to(struct turn *t, struct entry *en)
 {
         js_owned *origins = NULL;
         struct settings s;
         struct pd_error err;
-        struct turn *t;
         bool orders;
 
-        if (job_load_spec(e, en->job.id, NULL, &s, NULL, &origins, &err) < 0) {
+        if (job_load_spec(t->engine, en->job.id, NULL, &s, NULL, &origins, &err) < 0) {
                 log_error("a job's settings cannot be read, it goes by those that it had: %s", err.text);
                 return;
         }
         orders = en->live && orders_differ(&en->live->settings, &s);
         if (en->live)
                 en->live->settings = s;
-        if (!orders && s.ttl_us == en->job.ttl_us)
-                return;
-        t = turn_new(e);
-        if (!t)
-                return;
         if (s.ttl_us != en->job.ttl_us)
                 ttl_changes(t, en, &s, js_str(json_object_get(origins, "ttl"), "origin", "settings"));
+        else if (!orders)
+                return;
         if (orders)
                 orders_tell(t, en, &s);
-        turn_end(t);
+}
+
+#define JOBS_A_TURN 256 /* many jobs are few transactions */
+#define META_SITE "site_settings"
+#define META_PENDING "settings_pending"
+
+void settings_pending(struct turn *t)
+{
+        txn_meta(t->txn, META_PENDING, "1");
+}
+
+/* Did the site's settings, or everybody's, change without having been applied (a restart with another config, a death in between)? */
+bool settings_are_stale(struct engine *e)
+{
+        pd_cleanup(freep) char *now = e->site->settings ? js_dump(e->site->settings) : strdup("{}");
+        pd_cleanup(freep) char *then = NULL;
+        pd_cleanup(freep) char *pending = NULL;
+        struct pd_error err;
+
+        if (store_get_meta(e->env->store, META_SITE, &then, &err) < 0 ||
+                store_get_meta(e->env->store, META_PENDING, &pending, &err) < 0)
+                return true;
+        return !now || !then || !streq(now, then) || (pending && streq(pending, "1"));
 }
 
 void settings_apply(struct engine *e)
 {
+        pd_cleanup(freep) char *site = e->site->settings ? js_dump(e->site->settings) : strdup("{}");
+        struct turn *t = NULL;
+        size_t n = 0;
+
         for (size_t i = 0; i < e->slots_n; i++) {
                 struct entry *en = e->slots[i];
 
                 if (!en || en->job.state == JOB_ENDED)
                         continue;
-                apply_to(e, en);
+                if (!t && !(t = turn_new(e)))
+                        return;
+                apply_to(t, en);
                 jobs_due(e, en, now_boot(e));
+                if (++n % JOBS_A_TURN == 0) {
+                        turn_end(t);
+                        t = NULL;
+                }
         }
+        if (!t && !(t = turn_new(e)))
+                return;
+        if (site)
+                txn_meta(t->txn, META_SITE, site);
+        txn_meta(t->txn, META_PENDING, "0");
+        turn_end(t);
         jobs_arm(e);
 }

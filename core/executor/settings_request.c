@@ -247,6 +247,7 @@ static void write_settings(struct turn *t, const struct change *c)
 
         json_object_foreach ((json_t *)(uintptr_t)c->settings, key, v)
                 txn_setting(t->txn, c->project, key, js_str(layer, key, NULL));
+        settings_pending(t);
 }
 
 static void written(struct engine *e, void *arg)

@@ -285,6 +285,14 @@ void request_submit(struct engine *e, struct engine_ticket *t, const struct engi
         int r = 0;
 
         /* new work is refused first: what runs keeps its renewals and saves */
+        if (!dry && store_is_low(e->env->store)) {
+                (void)pd_fail(&err, PD_E_FULL,
+                        "the disk under the state directory is full: no new job is taken before there is room; "
+                        "what runs goes on");
+                err.retry_after_us = USEC_PER_MIN;
+                ticket_fail(t, &err);
+                return;
+        }
         if (!dry && store_queued(e->env->store) > SUBMITS_AHEAD) {
                 (void)pd_fail(&err, PD_E_FULL,
                         "%zu changes wait for the disk: no new job is taken before they are written; try again in a "

@@ -71,8 +71,8 @@ static void on_disk(void *arg, const struct pd_error *err)
         struct turn *t = arg;
         struct engine *e = t->engine;
 
-        run_effects(t, !err);
-        if (err && !e->broken) {
+        run_effects(t, !err && !e->stopping);
+        if (err && !e->broken && !e->stopping) {
                 e->broken = true;
                 e->env->ops->fatal(e->env, err);
         }

@@ -2,6 +2,8 @@
 /* What the API reads: nothing here changes a thing, but for a user's notice to a machine. */
 #include "executor/request.h"
 
+#define NOTICE_MAX_US USEC_PER_DAY
+
 static const char *const conn_state_names[] = { "down", "reconciling", "ready" };
 
 /* --- status, check --- */
@@ -300,6 +302,8 @@ void request_notice(struct engine *e, struct engine_ticket *t, const struct engi
                 r = pd_fail(&err, PD_E_TRANSIENT, "its runner cannot be reached: %s", m->why);
         else
                 r = duration_parse(in, &in_us, &err);
+        if (r >= 0 && in_us > NOTICE_MAX_US)
+                r = pd_fail(&err, PD_E_INVALID, "a notice of %s is too long: it must lie from 0s to 24h", in);
         turn = r >= 0 ? turn_new(e) : NULL;
         if (!turn) {
                 ticket_fail(t, &err);

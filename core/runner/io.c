@@ -77,7 +77,8 @@ int disk_write(const char *path, const void *bytes, size_t n, mode_t mode, struc
                 return pd_fail(err, PD_E_NOMEM, "no memory for writing %s", path);
         fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
         if (fd < 0 || fchmod(fd, mode) < 0 || write_all(fd, bytes, n) < 0 || fsync(fd) < 0)
-                return pd_fail(err, PD_E_IO, "cannot write %s: %m", temp);
+                return pd_fail(
+                        err, errno == ENOSPC || errno == EDQUOT ? PD_E_FULL : PD_E_IO, "cannot write %s: %m", temp);
         if (rename(temp, path) < 0 || sync_dir_of(path) < 0)
                 return pd_fail(err, PD_E_IO, "cannot put %s in place: %m", path);
         return 0;

@@ -76,10 +76,11 @@ static void tell(struct job *j, const char *state)
 
 static json_t *fresh_record(const struct job *j, const struct saver *s)
 {
-        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:[], s:s, s:s}", "checkpoint", s->checkpoint,
-                "mode", save_mode_text(s->mode), "cause", s->cause, "state", "saving", "bytes", 0, "progress", "",
-                "took_us", 0, "freeze_us", 0, "wall_us", (json_int_t)now_wall_us(), "values", "image_digest",
-                j->image_digest, "capture", js_str(json_object_get(j->order, "capture"), "name", ""));
+        return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:[], s:s, s:s, s:s}", "checkpoint",
+                s->checkpoint, "mode", save_mode_text(s->mode), "cause", s->cause, "state", "saving", "bytes", 0,
+                "progress", "", "took_us", 0, "freeze_us", 0, "wall_us", (json_int_t)now_wall_us(), "values",
+                "image_digest", j->image_digest, "capture", js_str(json_object_get(j->order, "capture"), "name", ""),
+                "vault", js_str(json_object_get(j->order, "vault"), "name", ""));
 }
 
 bool save_committed(const struct job *j)

@@ -219,6 +219,9 @@ int start_job(struct runner *r, const json_t *order, uint64_t generation, struct
         if (j && job_live(j))
                 return pd_fail(err, PD_E_CONFLICT, "generation %llu of %s is still %s here",
                         (unsigned long long)j->generation, j->id, phase_text(j->phase));
+        /* its vault is at work on an older checkpoint: that ends first, or its objects would stay for ever */
+        if (j && j->dropping)
+                return pd_fail(err, PD_E_BUSY, "an older checkpoint of %s is just being removed", j->id);
         if (j && !j->released && (e = finish_release(j, true, err)) < 0)
                 return e;
         if (!copy)
@@ -231,6 +234,8 @@ int start_job(struct runner *r, const json_t *order, uint64_t generation, struct
                 (e = job_store_order(j, err)) < 0) {
                 if (fresh)
                         (void)job_free(j);
+                else if (err)
+                        give_up(j, err); /* not left in `preparing` for ever */
                 return e;
         }
         job_changed(j);
