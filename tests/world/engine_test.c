@@ -530,7 +530,8 @@ static void no_answer(void)
         world_run(&w, USEC_PER_SEC);
         w.rate[FAULT_REQUEST_LOST] = 0;
         world_run(&w, MIN);
-        tap_str(world_job(&w, id, "state"), "running", "law 23 a request without an answer is asked again on the same stream");
+        tap_str(world_job(&w, id, "state"), "running",
+                "law 23 a request without an answer is asked again on the same stream");
         w.rate[FAULT_ANSWER_LOST] = 10000;
         act(&w, "stop", id, NULL);
         w.rate[FAULT_ANSWER_LOST] = 0;
@@ -572,14 +573,98 @@ static void refused_limit(void)
         w.refuse_path = "model.lock";
         world_submit(&w, "{\"ttl\": \"1h\"}", id);
         world_run(&w, HOUR + 2 * MIN);
-        tap_str(world_job(&w, id, "result"), "stopped", "P-01 P-25 a limit whose save is refused ends the job all the same");
+        tap_str(world_job(&w, id, "result"), "stopped",
+                "P-01 P-25 a limit whose save is refused ends the job all the same");
         tap_str(world_job(&w, id, "cause"), "ttl", "P-01 cause ttl");
         tap_ok(w.saves <= 2, "law 26 and the save is not tried again and again (%zu)", w.saves);
         end(&w);
 }
 
+/* It started, ran, and was saved by its runner's standing orders, all while portald looked away: that save counts. */
+static void saved_while_away(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, USEC_PER_SEC);
+        world_reach(&w, false);
+        world_run(&w, 10 * USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "starting", "portald has not seen it run");
+        world_notice(&w, 2 * MIN);
+        world_run(&w, MIN);
+        world_reach(&w, true);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "suspended", "N-01 law 12 a save that nobody saw is not thrown away");
+        tap_int((long long)w.starts, 1, "N-01 and the job is not started anew");
+        end(&w);
+}
+
+/* A stop that meets a restore which fails leaves no operation on the job: it can be resumed and stopped again. */
+static void stopped_in_restore(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        w.start_error = "INVALID";
+        act(&w, "resume", id, NULL);
+        world_run(&w, 100 * USEC_PER_MSEC);
+        act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "a stop during a restore ends it");
+        w.start_error = NULL;
+        world_submit(&w, "{\"ttl\": \"10m\"}", id);
+        world_run(&w, 20 * MIN);
+        tap_str(world_job(&w, id, "cause"), "ttl", "stopped with its checkpoint kept");
+        w.start_error = "INVALID";
+        act(&w, "resume", id, NULL);
+        world_run(&w, 100 * USEC_PER_MSEC);
+        act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        w.start_error = NULL;
+        act(&w, "resume", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, MIN);
+        act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "ended", "P-26 it can be resumed and stopped again");
+        end(&w);
+}
+
+/* Many jobs that fit nowhere do not keep the next one waiting. */
+static void starvation(void)
+{
+        struct world w;
+        struct reply r;
+        char id[40];
+
+        if (!begin(&w, "{}"))
+                return;
+        world_run(&w, USEC_PER_SEC);
+        for (int i = 0; i < 70; i++) {
+                world_ask(&w, "submit", NULL,
+                        json_pack("{s:{s:s,s:[s],s:s}}", "spec", "image", "oci:/srv/i", "command", "x", "on",
+                                "elsewhere"),
+                        NULL, &r);
+                reply_clear(&r);
+        }
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        tap_str(world_job(&w, id, "state"), "running", "no starvation: the 71st job runs past 70 that fit nowhere");
+        end(&w);
+}
+
 int main(void)
 {
+        saved_while_away();
+        stopped_in_restore();
+        starvation();
         clock_steps();
         no_answer();
         outlived();

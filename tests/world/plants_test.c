@@ -48,8 +48,8 @@ int main(void)
                         }
                 tap_ok(bad != NULL, "planted: %s: %s", plants[p], bad ? "caught" : "not caught");
                 if (bad)
-                        tap_note("seed %d of %zu: %s: law %d: %s", FROM + (int)at, n, swarm_end_name(bad->end), bad->law,
-                                bad->text);
+                        tap_note("seed %d of %zu: %s: law %d: %s", FROM + (int)at, n, swarm_end_name(bad->end),
+                                bad->law, bad->text);
         }
         return tap_done();
 }

@@ -28,7 +28,8 @@ const char *swarm_end_name(enum swarm_end end)
 
 static struct swarm_result *shared(size_t n)
 {
-        void *p = mmap(NULL, n * sizeof(struct swarm_result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        void *p =
+                mmap(NULL, n * sizeof(struct swarm_result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
         if (p == MAP_FAILED)
                 abort();

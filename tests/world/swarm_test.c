@@ -45,8 +45,8 @@ static void tell(const struct swarm_run *run, const struct swarm_result *r, bool
 {
         struct swarm_run least = *run;
 
-        tap_note("seed %llu: %s: law %d: %s (signal or status %d)", (unsigned long long)run->seed, swarm_end_name(r->end),
-                r->law, r->text, r->signal);
+        tap_note("seed %llu: %s: law %d: %s (signal or status %d)", (unsigned long long)run->seed,
+                swarm_end_name(r->end), r->law, r->text, r->signal);
         for (size_t i = 0; i < ARRAY_LEN(r->trace); i++)
                 if (r->trace[i][0])
                         tap_note("  %s", r->trace[i]);
@@ -115,17 +115,19 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
                 fewest = results[i].jobs < fewest ? results[i].jobs : fewest;
                 all.events += results[i].events;
         }
-        tap_note("%llu jobs (at least %llu a seed), %llu events", (unsigned long long)all.jobs, (unsigned long long)fewest,
-                (unsigned long long)all.events);
+        tap_note("%llu jobs (at least %llu a seed), %llu events", (unsigned long long)all.jobs,
+                (unsigned long long)fewest, (unsigned long long)all.events);
         for (size_t k = 0; k < ARRAY_LEN(laws); k++)
                 tap_ok(!many || all.held[laws[k].law] > 0, "%s: looked at %llu times", laws[k].text,
                         (unsigned long long)all.held[laws[k].law]);
         for (size_t k = 0; k < FAULT_N; k++)
-                tap_ok(!many || (all.struck[k] > 0 && all.at_work[k] > 0), "fault: %s: %llu times, %llu with work in flight",
-                        world_fault_names[k], (unsigned long long)all.struck[k], (unsigned long long)all.at_work[k]);
+                tap_ok(!many || (all.struck[k] > 0 && all.at_work[k] > 0),
+                        "fault: %s: %llu times, %llu with work in flight", world_fault_names[k],
+                        (unsigned long long)all.struck[k], (unsigned long long)all.at_work[k]);
         for (size_t k = 0; k < ORACLE_POLICY_N; k++)
-                tap_ok(!many || (all.acted[k] > 0 && all.refused[k] > 0), "policy %s: saved %llu times, refused %llu times",
-                        policies[k], (unsigned long long)all.acted[k], (unsigned long long)all.refused[k]);
+                tap_ok(!many || (all.acted[k] > 0 && all.refused[k] > 0),
+                        "policy %s: saved %llu times, refused %llu times", policies[k],
+                        (unsigned long long)all.acted[k], (unsigned long long)all.refused[k]);
 }
 
 /* tests/world/seeds.txt: SEED FAULTS DAYS # why */
@@ -242,8 +244,8 @@ int main(int argc, char **argv)
                 struct swarm_result r = pool_run_one(&o.run);
 
                 worst = judge(&o.run, &r, 1, "laws");
-                tap_note("digest %016llx, %llu events, %llu jobs", (unsigned long long)r.digest, (unsigned long long)r.events,
-                        (unsigned long long)r.jobs);
+                tap_note("digest %016llx, %llu events, %llu jobs", (unsigned long long)r.digest,
+                        (unsigned long long)r.events, (unsigned long long)r.jobs);
                 return tap_done() ? worst ? worst : 1 : 0;
         }
         kept_n = kept_seeds(kept, ARRAY_LEN(kept));
