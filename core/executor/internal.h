@@ -265,6 +265,9 @@ static inline bool planted(enum plant p)
 #endif
 
 /* --- machines.c: connections, machines, streams, leases --- */
+/* streams.c; the second is a timer's function: the machine is asked how things stand */
+void machine_open_stream(struct mach *m);
+void machine_say_hello(void *arg);
 int connections_start(struct engine *e, struct pd_error *err);
 void connections_free(struct engine *e);
 int machine_load(struct engine *e, const struct machine *rec);
