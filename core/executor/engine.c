@@ -147,7 +147,7 @@ int engine_start(struct engine *e, struct pd_error *err)
                 return r;
         log_info("%zu jobs, %zu machines, %zu connections", e->entries_n, e->machines.n, e->connections.n);
         if (settings_are_stale(e))
-                settings_apply(e);
+                settings_apply(e, true);
         jobs_arm(e);
         leases_review(e);
         place_soon(e);
@@ -197,7 +197,7 @@ int engine_reload(struct engine *e, const struct engine_site *site, struct pd_er
         if (r < 0)
                 e->site = old;
         if (r >= 0)
-                settings_apply(e);
+                settings_apply(e, false);
         return r;
 }
 

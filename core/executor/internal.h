@@ -222,7 +222,8 @@ void tell_deadline(struct turn *t, struct entry *en);
 int settings_of(struct engine *e, const char *project, const json_t *said, bool admit, struct settings *ret,
         json_t **ret_origins, struct pd_error *err);
 /* Site config or Settings are new: every job goes by them from now on. */
-void settings_apply(struct engine *e);
+/* afresh: what the runners were last told is not known (after a start), so they are told again. */
+void settings_apply(struct engine *e, bool afresh);
 bool settings_are_stale(struct engine *e);
 void settings_pending(struct turn *t); /* with a change of Settings: applied again after a death in between */
 

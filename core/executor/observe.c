@@ -357,7 +357,9 @@ static bool is_lost_cause(enum job_cause c)
 static void went_exited(struct turn *t, struct entry *en, struct mach *m, const struct seen *s)
 {
         bool saved = streq(s->save_state, "committed");
+        struct seen by_order = *s;
 
+        by_order.cause = (enum job_cause)en->job.op_cause;
         /* it ran, and is over, since we last looked: the edges between are taken too */
         if (job_state_placed(en->job.state) && (en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING) &&
                 js_int(s->p, "started_wall_us", 0))
@@ -365,15 +367,7 @@ static void went_exited(struct turn *t, struct entry *en, struct mach *m, const 
         if (saved && streq(s->save_mode, "suspend") && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
                 went_suspended(t, en, s, s->save_cause ? s->save_cause : CAUSE_USER);
         else if (saved && streq(s->save_mode, "suspend") && en->job.state == JOB_ENDING)
-                went_ended(t, en,
-                        &(struct seen){ .p = s->p,
-                                .save = s->save,
-                                .exit = s->exit,
-                                .cause = (enum job_cause)en->job.op_cause,
-                                .save_state = s->save_state,
-                                .save_mode = s->save_mode,
-                                .generation = s->generation,
-                                .job = s->job });
+                went_ended(t, en, &by_order); /* the stop that came meanwhile says what the end is called */
         else if (is_lost_cause(s->cause))
                 went_lost(t, en, s, s->cause);
         else

@@ -117,7 +117,7 @@ static void ttl_changes(struct turn *t, struct entry *en, const struct settings 
         act_decision(t, en->job.id, "settings", "change", why, NULL, NULL);
 }
 
-static void apply_to(struct turn *t, struct entry *en)
+static void apply_to(struct turn *t, struct entry *en, bool afresh)
 {
         js_owned *origins = NULL;
         struct settings s;
@@ -128,7 +128,7 @@ static void apply_to(struct turn *t, struct entry *en)
                 log_error("a job's settings cannot be read, it goes by those that it had: %s", err.text);
                 return;
         }
-        orders = en->live && orders_differ(&en->live->settings, &s);
+        orders = en->live && (afresh || orders_differ(&en->live->settings, &s));
         if (en->live)
                 en->live->settings = s;
         if (s.ttl_us != en->job.ttl_us)
@@ -162,7 +162,7 @@ bool settings_are_stale(struct engine *e)
         return !now || !then || !streq(now, then) || (pending && streq(pending, "1"));
 }
 
-void settings_apply(struct engine *e)
+void settings_apply(struct engine *e, bool afresh)
 {
         pd_cleanup(freep) char *site = e->site->settings ? js_dump(e->site->settings) : strdup("{}");
         struct turn *t = NULL;
@@ -175,7 +175,7 @@ void settings_apply(struct engine *e)
                         continue;
                 if (!t && !(t = turn_new(e)))
                         return;
-                apply_to(t, en);
+                apply_to(t, en, afresh);
                 jobs_due(e, en, now_boot(e));
                 if (++n % JOBS_A_TURN == 0) {
                         turn_end(t);

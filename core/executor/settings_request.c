@@ -257,7 +257,7 @@ static void written(struct engine *e, void *arg)
         json_t *o = NULL;
         int r;
 
-        settings_apply(e);
+        settings_apply(e, false);
         r = render(e, t, js_str(t->hold, "project", ""), NULL, &o, &err);
         ticket_reply(t, r < 0 ? &err : NULL, o);
 }
