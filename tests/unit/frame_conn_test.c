@@ -122,7 +122,7 @@ static bool run_until(const int *counter, int want)
                 if (sd_event_run(p.loop, 1000000) < 0)
                         return false;
                 (void)sd_event_now(p.loop, CLOCK_MONOTONIC, &now);
-                if (now - start > 5000000)
+                if (now - start > 60000000)
                         return false;
         }
         return true;
