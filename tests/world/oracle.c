@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "world/oracle.h"
+/* What a world is judged by: what the API says, what lies on disk, and what its history tells. */
+#include "world/oracle_parts.h"
 
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -7,14 +8,8 @@
 
 #define CHECK_US (60 * USEC_PER_SEC)
 #define SAVE_MAX_US (10 * USEC_PER_MIN)
-#define SLACK_US (3 * USEC_PER_MIN)
 #define REVIEW_US (USEC_PER_HOUR + SLACK_US) /* clocks of waiting jobs: no deadline is trusted for longer */
 #define LOOK_US (6 * USEC_PER_HOUR)
-#define REQUESTS_AN_HOUR 150
-#define PLUGIN_CALLS_AN_HOUR 1000
-
-static const char *const policies[ORACLE_POLICY_N] = { "ttl", "idle", "notice", "lease" };
-
 /* --- the log, and what was broken --- */
 void oracle_log(struct oracle *o, const char *fmt, ...)
 {
@@ -44,7 +39,7 @@ void oracle_broken(struct oracle *o, int law, const char *fmt, ...)
         oracle_log(o, "BROKEN law %d: %s", law, o->text);
 }
 
-static void held(struct oracle *o, int law)
+void oracle_held(struct oracle *o, int law)
 {
         o->held[law]++;
 }
@@ -64,14 +59,14 @@ struct oracle_job *oracle_job(struct oracle *o, const char *id)
 }
 
 /* The furthest that the wall clock ever was: what was due by it may have been done. */
-static int64_t wall_most(struct oracle *o)
+int64_t oracle_wall_most(struct oracle *o)
 {
         if (o->w->wall_us > o->wall_max_us)
                 o->wall_max_us = o->w->wall_us;
         return o->wall_max_us;
 }
 
-static const struct sim_job *placement_of(const struct oracle *o, const struct oracle_job *j)
+const struct sim_job *oracle_placement(const struct oracle *o, const struct oracle_job *j)
 {
         for (size_t i = 0; i < SIM_JOBS; i++)
                 if (o->w->jobs[i].used && streq(o->w->jobs[i].job, j->id))
@@ -79,13 +74,13 @@ static const struct sim_job *placement_of(const struct oracle *o, const struct o
         return NULL;
 }
 
-static int64_t running_us(const struct oracle *o, const struct sim_job *s)
+int64_t oracle_running_us(const struct oracle *o, const struct sim_job *s)
 {
         return s->started_boot_us ? o->w->boot_us - s->started_boot_us : 0;
 }
 
 /* --- the disk, from outside --- */
-static int64_t disk_int(struct oracle *o, const char *sql, const char *a, const char *b)
+int64_t oracle_disk_int(struct oracle *o, const char *sql, const char *a, const char *b)
 {
         sqlite3_stmt *st = NULL;
         int64_t v = -1;
@@ -102,228 +97,6 @@ static int64_t disk_int(struct oracle *o, const char *sql, const char *a, const 
         return v;
 }
 
-/* --- requests that reach the runner --- */
-/* Law 4: an open intent on disk that says this very thing. */
-static void check_recorded(struct oracle *o, const char *op, const json_t *body)
-{
-        static const char *const kinds[] = { "start", "save", "stop", "release", "lease", "notice", "drop", "forget",
-                NULL };
-        char *text;
-
-        for (const char *const *k = kinds; *k; k++) {
-                if (!streq(*k, op) || (streq(op, "lease") && ++o->leases % 8))
-                        continue;
-                text = json_dumps(body, JSON_COMPACT | JSON_SORT_KEYS);
-                held(o, 4);
-                if (disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind=?1 AND body=?2", op,
-                            text) < 1)
-                        oracle_broken(o, 4, "\"%s\" reached the runner and no open intent on disk says so", op);
-                free(text);
-                return;
-        }
-}
-
-static void check_start(struct oracle *o, struct oracle_job *j, uint64_t generation, const json_t *body)
-{
-        const char *restore = js_str(json_object_get(body, "restore"), "checkpoint", NULL);
-        const struct sim_job *s = placement_of(o, j);
-        char on_disk[48];
-
-        if (s && s->generation == generation)
-                return; /* told twice */
-        held(o, 1);
-        held(o, 18);
-        if (j->newest_generation)
-                held(o, 2);
-        if (j->live_generation && j->live_generation != generation)
-                oracle_broken(o, 2, "generation %llu is to start while %llu lives", (unsigned long long)generation,
-                        (unsigned long long)j->live_generation);
-        if (generation < j->newest_generation || (generation == j->newest_generation && !j->gone))
-                oracle_broken(o, 18, "generation %llu is to start after %llu", (unsigned long long)generation,
-                        (unsigned long long)j->newest_generation);
-        (void)str_format(on_disk, sizeof on_disk, "%llu", (unsigned long long)generation);
-        if (j->newest[0])
-                held(o, 5);
-        if (j->rests)
-                oracle_broken(o, 5, "it is %s and started again, and nobody asked for that", j->state);
-        if (restore) {
-                held(o, 12);
-                if (!json_object_get(o->w->checkpoints, restore))
-                        oracle_broken(o, 12, "it is to run on from %s, which was dropped", restore);
-        }
-}
-
-static void check_drop(struct oracle *o, const struct oracle_job *j, const json_t *body)
-{
-        const char *ckp = js_str(body, "checkpoint", "");
-
-        held(o, 12);
-        if (!streq(ckp, j->newest))
-                return;
-        if (!streq(j->state, "ended"))
-                oracle_broken(o, 12, "its newest checkpoint is dropped while it is %s", j->state);
-        else if (streq(j->cause, "ttl") && wall_most(o) < j->ended_wall_us + j->ttl_keep_us)
-                oracle_broken(o, 12, "ttl ended it, and its checkpoint is dropped before its time");
-}
-
-static int policy_at(const char *cause)
-{
-        for (int i = 0; i < ORACLE_POLICY_N; i++)
-                if (streq(policies[i], cause))
-                        return i;
-        return -1;
-}
-
-/* Nobody ends or suspends a job without a reason (laws 10, 20). */
-static void check_save(struct oracle *o, const struct oracle_job *j, const json_t *body)
-{
-        const char *cause = js_str(body, "cause", "");
-        const struct sim_job *s = placement_of(o, j);
-
-        held(o, 20);
-        if (streq(cause, "user") && !j->asked_suspend)
-                oracle_broken(o, 20, "a save for a user who never asked");
-        if (s && world_live(s) && streq(cause, "idle") &&
-                o->w->boot_us - s->quiet_boot_us < j->idle_after_us - SLACK_US)
-                oracle_broken(o, 20, "P-09 saved as idle after %lld s of quiet",
-                        (long long)((o->w->boot_us - s->quiet_boot_us) / USEC_PER_SEC));
-        if (s && world_live(s) && streq(cause, "ttl")) {
-                held(o, 15);
-                if (j->ttl_us >= 0 && j->ran_us + running_us(o, s) < j->ttl_us - 2 * USEC_PER_SEC)
-                        oracle_broken(o, 15, "P-01 its time limit is %lld s and it ran for %lld",
-                                (long long)(j->ttl_us / USEC_PER_SEC),
-                                (long long)((j->ran_us + running_us(o, s)) / USEC_PER_SEC));
-        }
-        if (streq(cause, "notice") && !o->any_notice)
-                oracle_broken(o, 20, "a save for a notice that nobody gave");
-}
-
-static void check_stop(struct oracle *o, const struct oracle_job *j, uint64_t generation, const json_t *body)
-{
-        const struct sim_job *s = placement_of(o, j);
-
-        held(o, 20);
-        if (!s || !world_live(s) || s->generation != generation)
-                return;
-        /* a stray: the record says that this stay is over */
-        if (j->known &&
-                (j->generation != (int64_t)generation || streq(j->state, "ended") || streq(j->state, "suspended")))
-                return;
-        if (streq(js_str(body, "cause", ""), "user") && !j->asked_stop)
-                oracle_broken(o, 20, "a stop for a user who never asked; it is %s", j->state);
-}
-
-static void count(struct oracle *o, struct oracle_job *j, const char *op)
-{
-        int64_t hour = o->w->boot_us / USEC_PER_HOUR;
-
-        if (j->hour != hour) {
-                j->hour = hour;
-                j->requests = 0;
-        }
-        held(o, 26);
-        if (++j->requests > REQUESTS_AN_HOUR)
-                oracle_broken(o, 26, "more than %d requests in an hour, the last is \"%s\"", REQUESTS_AN_HOUR, op);
-}
-
-void oracle_request(struct oracle *o, uint64_t generation, const json_t *body)
-{
-        const char *op = js_str(body, "op", "");
-        struct oracle_job *j = oracle_job(o, js_str(body, "job", ""));
-
-        if (!streq(op, "lease") && !streq(op, "hello") && !streq(op, "list"))
-                oracle_log(o, "-> %s %s %llu %s", op, j ? j->id + 22 : "", (unsigned long long)generation,
-                        js_str(body, "cause", ""));
-        check_recorded(o, op, body);
-        if (streq(op, "notice"))
-                o->any_notice = true;
-        if (!j)
-                return;
-        count(o, j, op);
-        if (streq(op, "start"))
-                check_start(o, j, generation, body);
-        else if (streq(op, "drop"))
-                check_drop(o, j, body);
-        else if (streq(op, "save"))
-                check_save(o, j, body);
-        else if (streq(op, "stop"))
-                check_stop(o, j, generation, body);
-}
-
-void oracle_plugin(struct oracle *o, const char *slot)
-{
-        int64_t hour = o->w->boot_us / USEC_PER_HOUR;
-
-        if (hour != o->plugin_hour) {
-                o->plugin_hour = hour;
-                o->plugin_calls = 0;
-        }
-        if (++o->plugin_calls > PLUGIN_CALLS_AN_HOUR)
-                oracle_broken(o, 26, "more than %d provider calls in an hour, the last is \"%s\"", PLUGIN_CALLS_AN_HOUR,
-                        slot);
-        held(o, 17);
-        if (streq(slot, "terminate"))
-                oracle_broken(o, 17, "an own machine was ended");
-}
-
-/* --- what truly happens --- */
-static void truth_saved(struct oracle *o, struct oracle_job *j, const struct sim_job *s)
-{
-        const char *state = js_str(s->save, "state", "");
-        int p = policy_at(js_str(s->save, "cause", ""));
-
-        if (streq(state, "committed")) {
-                if (!streq(j->newest, js_str(s->save, "checkpoint", "")) && p >= 0)
-                        o->acted[p]++;
-                (void)str_format(j->newest, sizeof j->newest, "%s", js_str(s->save, "checkpoint", ""));
-        } else if (streq(state, "refused")) {
-                held(o, 10);
-                if (p >= 0)
-                        o->refused[p]++;
-        }
-}
-
-void oracle_truth(struct oracle *o, const struct sim_job *s)
-{
-        struct oracle_job *j = oracle_job(o, s->job);
-        bool live = world_live(s);
-
-        oracle_log(o, "   %s %llu %s %s %s %s", s->job + 22, (unsigned long long)s->generation, s->phase, s->cause,
-                js_str(s->save, "state", ""), js_str(s->save, "cause", ""));
-        if (!j)
-                return;
-        if (s->generation > j->newest_generation) {
-                j->newest_generation = s->generation;
-                j->exited_counted = false;
-        }
-        j->live_generation = live ? s->generation : 0;
-        j->gone = false;
-        truth_saved(o, j, s);
-        if (live || j->exited_counted)
-                return;
-        j->exited_counted = true;
-        j->ran_us += s->ran_us;
-        if (streq(s->cause, "ttl")) {
-                held(o, 15);
-                if (j->ttl_us >= 0 && j->ran_us + j->lost_us < j->ttl_us - 2 * USEC_PER_SEC)
-                        oracle_broken(o, 15, "P-01 stopped for its time limit of %lld s after %lld s",
-                                (long long)(j->ttl_us / USEC_PER_SEC), (long long)(j->ran_us / USEC_PER_SEC));
-        }
-}
-
-void oracle_gone(struct oracle *o, const struct sim_job *s)
-{
-        struct oracle_job *j = oracle_job(o, s->job);
-
-        if (!j)
-                return;
-        oracle_log(o, "   %s %llu is gone", s->job + 22, (unsigned long long)s->generation);
-        j->gone = true;
-        if (!s->released)
-                j->lost_us += s->ran_us + running_us(o, s); /* nobody can know how long it ran to the end */
-        j->live_generation = 0;
-}
-
 /* --- what the API says --- */
 static bool is_placed(const char *state)
 {
@@ -336,12 +109,12 @@ static void check_ended(struct oracle *o, struct oracle_job *j, const char *befo
         if (is_placed(before) || !*before)
                 return;
         if (streq(j->cause, "ttl")) {
-                held(o, 15);
-                if (j->ttl_wall_us && wall_most(o) < j->ttl_wall_us)
+                oracle_held(o, 15);
+                if (j->ttl_wall_us && oracle_wall_most(o) < j->ttl_wall_us)
                         oracle_broken(o, 15, "P-02 it waited, and was ended before its clock limit");
         } else if (streq(j->cause, "expired")) {
-                held(o, 15);
-                if (j->expire_wall_us && wall_most(o) < j->expire_wall_us)
+                oracle_held(o, 15);
+                if (j->expire_wall_us && oracle_wall_most(o) < j->expire_wall_us)
                         oracle_broken(o, 15, "P-03 its checkpoint expired before its time");
         }
 }
@@ -365,7 +138,7 @@ static void seen(struct oracle *o, const json_t *job)
         (void)str_format(j->cause, sizeof j->cause, "%s", js_str(job, "cause", ""));
         if (!streq(before, j->state))
                 oracle_log(o, "   %s is %s %s", j->id + 22, j->state, j->cause);
-        held(o, 18);
+        oracle_held(o, 18);
         if (generation < j->generation)
                 oracle_broken(o, 18, "its generation went from %lld to %lld", (long long)j->generation,
                         (long long)generation);
@@ -472,7 +245,7 @@ static void replay(struct oracle *o, struct oracle_job *j, const json_t *job)
                 if (!*js_str(row, "message", ""))
                         oracle_broken(o, 20, "it went to %s without a word", at);
         }
-        held(o, 20);
+        oracle_held(o, 20);
         if (!streq(at, js_str(job, "state", "")) || !streq(result, js_str(job, "result", "")) ||
                 !streq(cause, js_str(job, "cause", "")))
                 oracle_broken(o, 20, "history ends at %s %s, and it is %s %s", at, cause, js_str(job, "state", ""),
@@ -487,14 +260,15 @@ static void look(struct oracle *o)
                 struct oracle_job *j = &o->jobs[i];
                 struct pd_error err;
                 js_owned *job = NULL;
-                bool old = j->ended_wall_us && wall_most(o) > j->ended_wall_us + 60 * USEC_PER_DAY - USEC_PER_DAY;
+                bool old =
+                        j->ended_wall_us && oracle_wall_most(o) > j->ended_wall_us + 60 * USEC_PER_DAY - USEC_PER_DAY;
 
                 if (!j->acked && !j->dirty)
                         continue;
                 if (old && streq(j->state, "ended"))
                         continue;
                 if (j->acked)
-                        held(o, 3);
+                        oracle_held(o, 3);
                 if (j->acked && !j->dirty && streq(j->state, "ended") && i % 4 != (size_t)(o->w->boot_us / LOOK_US) % 4)
                         continue; /* those at rest take turns */
                 job = ask(o, "show", j->id, NULL, &err);
@@ -507,9 +281,9 @@ static void look(struct oracle *o)
 
 static void bounds(struct oracle *o)
 {
-        int64_t open = disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0", NULL, NULL);
+        int64_t open = oracle_disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0", NULL, NULL);
 
-        held(o, 21);
+        oracle_held(o, 21);
         if (open > 3 * (int64_t)o->jobs_n + 10)
                 oracle_broken(o, 21, "%lld intents are open for %zu jobs", (long long)open, o->jobs_n);
 }
@@ -519,7 +293,7 @@ static void clocks(struct oracle *o, int64_t passed_us)
 {
         for (size_t i = 0; i < o->jobs_n; i++) {
                 struct oracle_job *j = &o->jobs[i];
-                const struct sim_job *s = j->live_generation ? placement_of(o, j) : NULL;
+                const struct sim_job *s = j->live_generation ? oracle_placement(o, j) : NULL;
                 int64_t wall = o->w->wall_us;
                 bool waits = streq(j->state, "suspended");
                 bool over =
@@ -527,14 +301,15 @@ static void clocks(struct oracle *o, int64_t passed_us)
 
                 j->overdue_us = waits && over ? j->overdue_us + passed_us : 0;
                 if (waits && (j->ttl_wall_us || j->expire_wall_us))
-                        held(o, 15);
+                        oracle_held(o, 15);
                 if (j->overdue_us > REVIEW_US)
                         oracle_broken(o, 15, "P-02 P-03 it waits, and its time was over an hour ago");
                 if (s && j->ttl_us >= 0 &&
-                        j->ran_us - j->lost_us + running_us(o, s) > j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
+                        j->ran_us - j->lost_us + oracle_running_us(o, s) >
+                                j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
                         oracle_broken(o, 15, "P-01 its time limit is %lld s and it runs since %lld",
                                 (long long)(j->ttl_us / USEC_PER_SEC),
-                                (long long)((j->ran_us + running_us(o, s)) / USEC_PER_SEC));
+                                (long long)((j->ran_us + oracle_running_us(o, s)) / USEC_PER_SEC));
         }
 }
 
@@ -583,7 +358,7 @@ void oracle_after(struct oracle *o)
         struct world *w = o->w;
         int64_t passed = w->boot_us - o->last_look_us;
 
-        (void)wall_most(o);
+        (void)oracle_wall_most(o);
         if (w->fatal.code)
                 oracle_broken(o, 20, "the daemon gave up: %s", w->fatal.text);
         if (passed < 5 * USEC_PER_MIN)
@@ -613,14 +388,14 @@ void oracle_settled(struct oracle *o)
 
                 if (!j->known)
                         continue;
-                held(o, 23);
+                oracle_held(o, 23);
                 if (!streq(j->state, "ended") && !streq(j->state, "suspended"))
                         oracle_broken(o, 23, "%s is still %s %s after a quiet week", j->id, j->state, j->cause);
                 if (j->live_generation)
                         oracle_broken(o, 23, "%s is %s, and generation %llu of it still lives", j->id, j->state,
                                 (unsigned long long)j->live_generation);
         }
-        open = disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind<>'lease'", NULL, NULL);
+        open = oracle_disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind<>'lease'", NULL, NULL);
         if (open)
                 oracle_broken(o, 23, "%lld intents are still open after a quiet week", (long long)open);
 }

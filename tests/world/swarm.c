@@ -1,46 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "world/swarm.h"
-
-#include "base/quantity.h"
+/* One seed: what jobs do, what strikes when, and how time goes on. */
 #include "world/sim.h"
-
-#include <stdio.h>
+#include "world/swarm_parts.h"
 
 #define QUIET_DAYS 7
 #define EVENTS_MAX 4000000
-#define KEYS 16
-
-struct ask { /* a user's request; the daemon may die before it answers */
-        struct swarm *s;
-        size_t at;
-        char verb[16], key[16], body[8];
-        int64_t ttl_keep_us, idle_after_us; /* of a submit */
-};
-
-struct swarm {
-        struct world w; /* first */
-        struct oracle o;
-        struct world_watch watch;
-        const struct swarm_run *run;
-        uint64_t rng, submitted, jobs_wanted;
-        struct ask *asks[64];
-        int64_t act_boot_us, timed_boot_us[FAULT_N], every_us[FAULT_N];
-        int64_t stream_up_boot_us, up_boot_us; /* when what is down comes back; 0 = it is up */
-        struct engine_site other_site;
-        struct engine_connection other_connection;
-        json_t *other_options;
-        uint64_t reloads;
-        uint32_t armed; /* BIT(enum world_fault): they strike when something is under way */
-        size_t last_job;
-        bool racing; /* the next act follows at once, mostly on the same job */
-        struct {
-                char key[16], body[8], job[40];
-        } keys[KEYS];
-        bool quiet;
-};
-
 /* --- dice --- */
-static uint64_t dice(struct swarm *s, uint64_t below)
+uint64_t swarm_dice(struct swarm *s, uint64_t below)
 {
         s->rng += UINT64_C(0x9e3779b97f4a7c15);
         uint64_t z = s->rng;
@@ -51,17 +17,16 @@ static uint64_t dice(struct swarm *s, uint64_t below)
         return below ? z % below : 0;
 }
 
-static bool percent(struct swarm *s, uint64_t p)
+bool swarm_percent(struct swarm *s, uint64_t p)
 {
-        return dice(s, 100) < p;
+        return swarm_dice(s, 100) < p;
 }
 
-/* Mostly short, at times long: as things are. */
-static int64_t span(struct swarm *s, int64_t min_us, int64_t max_us)
+int64_t swarm_span(struct swarm *s, int64_t min_us, int64_t max_us)
 {
-        int64_t us = (int64_t)dice(s, (uint64_t)(max_us - min_us));
+        int64_t us = (int64_t)swarm_dice(s, (uint64_t)(max_us - min_us));
 
-        for (uint64_t i = dice(s, 4); i > 0; i--)
+        for (uint64_t i = swarm_dice(s, 4); i > 0; i--)
                 us /= 3;
         return min_us + us;
 }
@@ -85,7 +50,7 @@ static void end_of(struct swarm *s, struct sim_job *j)
                 bool oom;
         } ends[] = { { 0, 0, false }, { 0, 0, false }, { 0, 0, false }, { 1, 0, false }, { 3, 0, false },
                 { 139, 11, false }, { 137, 9, true } };
-        size_t i = dice(s, ARRAY_LEN(ends));
+        size_t i = swarm_dice(s, ARRAY_LEN(ends));
 
         if (j->killing || !(streq(j->phase, "running") || streq(j->phase, "saving")))
                 return;
@@ -119,14 +84,14 @@ static void later(struct swarm *s, const struct sim_job *j, int what, int64_t us
 
 static void plan(struct swarm *s, const struct sim_job *j)
 {
-        if (s->quiet || percent(s, 75))
-                later(s, j, 0, span(s, USEC_PER_MIN, s->quiet ? 12 * USEC_PER_HOUR : 2 * USEC_PER_DAY));
-        if (percent(s, 40)) {
-                int64_t from = span(s, USEC_PER_MIN, 8 * USEC_PER_HOUR);
+        if (s->quiet || swarm_percent(s, 75))
+                later(s, j, 0, swarm_span(s, USEC_PER_MIN, s->quiet ? 12 * USEC_PER_HOUR : 2 * USEC_PER_DAY));
+        if (swarm_percent(s, 40)) {
+                int64_t from = swarm_span(s, USEC_PER_MIN, 8 * USEC_PER_HOUR);
 
                 later(s, j, 1, from);
-                if (percent(s, 50))
-                        later(s, j, 2, from + span(s, USEC_PER_MIN, 4 * USEC_PER_HOUR));
+                if (swarm_percent(s, 50))
+                        later(s, j, 2, from + swarm_span(s, USEC_PER_MIN, 4 * USEC_PER_HOUR));
         }
 }
 
@@ -163,222 +128,6 @@ static void on_struck(struct world *w, enum world_fault f)
 static void on_started(struct world *w)
 {
         oracle_up(&swarm_of(w)->o);
-}
-
-/* --- users --- */
-static void law_16(struct swarm *s, const struct ask *a, const struct pd_error *err, const char *job)
-{
-        for (size_t i = 0; i < KEYS; i++) {
-                if (!streq(s->keys[i].key, a->key))
-                        continue;
-                s->o.held[16]++;
-                if (streq(s->keys[i].body, a->body) ? !err && *s->keys[i].job && !streq(s->keys[i].job, job)
-                                                    : !err && *s->keys[i].job)
-                        oracle_broken(&s->o, 16, "key %s gave %s and then %s", a->key, s->keys[i].job, job);
-                if (!err && !*s->keys[i].job)
-                        (void)str_format(s->keys[i].job, sizeof s->keys[i].job, "%s", job);
-                return;
-        }
-}
-
-static void on_reply(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t n)
-{
-        struct ask *a = arg;
-        struct swarm *s = a->s;
-        const char *id = js_str(json_object_get(body, "job"), "id", "");
-
-        (void)blob;
-        (void)n;
-        if (!s->w.dying) {
-                oracle_log(&s->o, "<- %s %d %s", a->verb, err ? (int)err->code : 0, *id ? id + 22 : "");
-                if (streq(a->verb, "submit") && !err) {
-                        struct oracle_job *j = oracle_job(&s->o, id);
-
-                        if (j && !j->acked) {
-                                j->acked = true;
-                                j->ttl_keep_us = a->ttl_keep_us;
-                                j->idle_after_us = a->idle_after_us;
-                        }
-                }
-                if (*a->key)
-                        law_16(s, a, err, id);
-        }
-        json_decref(body);
-        s->asks[a->at] = NULL;
-        free(a);
-}
-
-static int64_t as_span(const char *text, int64_t otherwise)
-{
-        int64_t us;
-        struct pd_error err;
-
-        return text && duration_parse(text, &us, &err) >= 0 ? us : otherwise;
-}
-
-static void ask(struct swarm *s, const char *verb, const char *target, json_t *args, const char *key, const char *body)
-{
-        const json_t *flags = json_object_get(json_object_get(args, "settings"), "flag");
-        js_owned *given = args ? args : json_object();
-        const struct engine_request rq = { .verb = verb,
-                .actor = { .uid = 1000, .user = "ada", .admin = true },
-                .target = target,
-                .args = given,
-                .key = key };
-        struct ask *a;
-        size_t at = 0;
-
-        while (at < ARRAY_LEN(s->asks) && s->asks[at])
-                at++;
-        if (at == ARRAY_LEN(s->asks)) {
-                oracle_broken(&s->o, 21, "64 requests wait for their answer");
-                return;
-        }
-        a = calloc(1, sizeof *a);
-        if (!a)
-                abort();
-        a->s = s;
-        a->at = at;
-        (void)str_format(a->verb, sizeof a->verb, "%s", verb);
-        (void)str_format(a->key, sizeof a->key, "%s", key ? key : "");
-        (void)str_format(a->body, sizeof a->body, "%s", body ? body : "");
-        a->ttl_keep_us = as_span(js_str(flags, "ttl.keep", NULL), 7 * USEC_PER_DAY);
-        a->idle_after_us = as_span(js_str(flags, "idle.after", NULL), 30 * USEC_PER_MIN);
-        s->asks[at] = a;
-        oracle_log(&s->o, "ask %s %s", verb, target && strlen(target) > 22 ? target + 22 : "");
-        (void)engine_request(s->w.engine, &rq, on_reply, a);
-}
-
-static const char *one_of(struct swarm *s, const char *const *list, size_t n)
-{
-        return list[dice(s, n)];
-}
-
-static void set(json_t *o, const char *key, const char *value)
-{
-        if (value)
-                (void)json_object_set_new(o, key, json_string(value));
-}
-
-static json_t *settings(struct swarm *s)
-{
-        static const char *const ttl[] = { NULL, NULL, "30m", "2h", "8h", "1d", "5d", "off", "off" };
-        static const char *const keep[] = { NULL, NULL, "1h", "1d", "10d" };
-        static const char *const ttl_keep[] = { NULL, NULL, "1h", "2d" };
-        static const char *const idle[] = { NULL, NULL, "off" };
-        static const char *const after[] = { NULL, NULL, "10m", "2h" };
-        static const char *const spot[] = { NULL, NULL, NULL, "off" };
-        static const char *const deadline[] = { NULL, NULL, "30s", "2m" };
-        json_t *o = json_object();
-
-        set(o, "ttl", one_of(s, ttl, ARRAY_LEN(ttl)));
-        set(o, "checkpoint.keep", one_of(s, keep, ARRAY_LEN(keep)));
-        set(o, "ttl.keep", one_of(s, ttl_keep, ARRAY_LEN(ttl_keep)));
-        set(o, "idle", one_of(s, idle, ARRAY_LEN(idle)));
-        set(o, "idle.after", one_of(s, after, ARRAY_LEN(after)));
-        set(o, "spot", one_of(s, spot, ARRAY_LEN(spot)));
-        set(o, "save.deadline", one_of(s, deadline, ARRAY_LEN(deadline)));
-        return o;
-}
-
-static void submit(struct swarm *s)
-{
-        static const char *const cpus[] = { "500m", "1", "1", "2", "4", "8" };
-        json_t *set_of = settings(s), *args;
-        char key[16] = "", body[8] = "";
-
-        s->submitted++;
-        if (percent(s, 30)) { /* a key, at times one that was used, at times with another body */
-                size_t at = dice(s, KEYS);
-
-                (void)str_format(key, sizeof key, "key-%zu", at);
-                (void)str_format(body, sizeof body, "b%d", percent(s, 15) ? 1 : 0);
-                if (!*s->keys[at].key) {
-                        (void)str_format(s->keys[at].key, sizeof s->keys[at].key, "%s", key);
-                        (void)str_format(s->keys[at].body, sizeof s->keys[at].body, "%s", body);
-                }
-                (void)json_object_clear(set_of);
-        }
-        args = json_pack("{s:{s:s,s:[s,s],s:s},s:{s:o}}", "spec", "image", "oci:/srv/images/debian", "command", "train",
-                *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "settings", "flag", set_of);
-        ask(s, "submit", NULL, args, *key ? key : NULL, body);
-}
-
-static struct oracle_job *any_job(struct swarm *s, const char *state)
-{
-        size_t from = s->o.jobs_n ? dice(s, s->o.jobs_n) : 0;
-
-        if (s->racing && s->last_job < s->o.jobs_n && percent(s, 70))
-                return &s->o.jobs[s->last_job];
-        for (size_t i = 0; i < s->o.jobs_n; i++) {
-                struct oracle_job *j = &s->o.jobs[(from + i) % s->o.jobs_n];
-
-                if (j->known && (!*state || streq(j->state, state))) {
-                        s->last_job = (from + i) % s->o.jobs_n;
-                        return j;
-                }
-        }
-        s->last_job = from;
-        return s->o.jobs_n ? &s->o.jobs[from] : NULL;
-}
-
-static json_t *may_wait(struct swarm *s)
-{
-        return percent(s, 50) ? json_pack("{s:i}", "wait_ms", (int)dice(s, 20000)) : json_object();
-}
-
-static void act_on(struct swarm *s, uint64_t what)
-{
-        struct oracle_job *j;
-
-        if (what < 22) {
-                j = any_job(s, percent(s, 80) ? "running" : "");
-                if (j)
-                        j->asked_suspend = true, ask(s, "suspend", j->id, may_wait(s), NULL, NULL);
-        } else if (what < 50) {
-                j = any_job(s, percent(s, 80) ? "suspended" : "");
-                if (j) {
-                        json_t *args = may_wait(s);
-
-                        if (percent(s, 10))
-                                (void)json_object_set_new(args, "fresh", json_true());
-                        j->rests = false;
-                        ask(s, "resume", j->id, args, NULL, NULL);
-                }
-        } else if (what < 60) {
-                j = any_job(s, percent(s, 70) ? "running" : "");
-                if (j)
-                        j->asked_stop = true,
-                        ask(s, "stop", j->id, json_pack("{s:b}", "force", percent(s, 30)), NULL, NULL);
-        } else if (what < 68) {
-                j = any_job(s, "running");
-                if (j)
-                        ask(s, "precheck", j->id, NULL, NULL, NULL);
-        } else if (what < 72) {
-                s->o.any_notice = true;
-                ask(s, "notice", "lab", json_pack("{s:s}", "in", percent(s, 50) ? "2m" : "30s"), NULL, NULL);
-        } else {
-                static const char *const reads[] = { "show", "explain", "logs" };
-
-                j = any_job(s, "");
-                if (j)
-                        ask(s, reads[dice(s, 3)], j->id, NULL, NULL, NULL);
-        }
-}
-
-static void user(struct swarm *s)
-{
-        uint64_t left = s->jobs_wanted > s->o.jobs_n ? s->jobs_wanted - s->o.jobs_n : 0;
-
-        if (s->w.engine && !s->w.dying) {
-                if (left && percent(s, s->submitted < 3 ? 100 : 30))
-                        submit(s);
-                else
-                        act_on(s, dice(s, 90));
-        }
-        s->racing = percent(s, 40);
-        s->act_boot_us = s->w.boot_us + (s->racing ? (int64_t)dice(s, 4 * USEC_PER_SEC)
-                                                   : span(s, USEC_PER_SEC, s->run->days * USEC_PER_DAY / 45));
 }
 
 /* --- faults with a time of their own --- */
@@ -586,7 +335,7 @@ static void due(struct swarm *s, enum world_fault f)
                 else
                         strike(s, f);
         } else if (!s->quiet && s->w.boot_us >= s->act_boot_us) {
-                user(s);
+                swarm_user(s);
         }
         if (s->w.engine)
                 world_settle(&s->w);
@@ -631,7 +380,7 @@ static void begin_quiet(struct swarm *s)
                 s->stream_up_boot_us = s->w.boot_us + 1;
         for (size_t i = 0; i < SIM_JOBS; i++)
                 if (world_live(&s->w.jobs[i]))
-                        later(s, &s->w.jobs[i], 0, span(s, USEC_PER_MIN, USEC_PER_DAY));
+                        later(s, &s->w.jobs[i], 0, swarm_span(s, USEC_PER_MIN, USEC_PER_DAY));
 }
 
 static void report(const struct swarm *s, struct swarm_result *ret)
@@ -662,7 +411,7 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
                 abort();
         s->run = run;
         s->rng = run->seed * 2 + 1;
-        s->jobs_wanted = 20 + dice(s, 25);
+        s->jobs_wanted = 20 + swarm_dice(s, 25);
         s->other_options = json_pack("{s:s}", "note", "other");
         oracle_init(&s->o, &s->w);
         s->o.verbose = run->verbose;
