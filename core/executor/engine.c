@@ -70,12 +70,15 @@ struct engine *engine_free(struct engine *e)
                         e->env->ops->timer_free(timers[i]);
         while (e->waiters) {
                 struct waiter *w = e->waiters;
-                struct pd_error err;
 
                 e->waiters = w->next;
-                (void)pd_fail(&err, PD_E_TRANSIENT, "portald is stopping: ask again");
-                ticket_reply(w->ticket, &err, NULL);
                 free(w);
+        }
+        while (e->tickets) {
+                struct pd_error err;
+
+                (void)pd_fail(&err, PD_E_TRANSIENT, "portald is stopping: ask again");
+                ticket_reply(e->tickets, &err, NULL);
         }
         while (e->watches)
                 engine_watch_free(e->watches);

@@ -125,6 +125,7 @@ struct waiter { /* an API request that wants the outcome of an act */
 };
 
 struct engine_ticket {
+        struct engine_ticket *next, *prev; /* all that are not answered yet */
         struct engine *engine;
         engine_reply_fn reply; /* NULL = the asker has gone */
         void *arg;
@@ -167,6 +168,7 @@ struct engine {
         struct env_timer *prune_timer;
         struct engine_watch *watches;
         struct waiter *waiters;
+        struct engine_ticket *tickets;
         struct pending_key *keys;
         int64_t started_wall_us;
         int64_t wall_ahead_us; /* of the boot clock; a jump in it is a step of the wall clock */

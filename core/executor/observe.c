@@ -217,9 +217,8 @@ static void op_over(struct job *after)
 
 static void end_common(struct turn *t, struct job *after, const struct seen *s)
 {
-        /* a machine that does not know the job any more cannot say how long it ran: all the time since its start counts (law 15) */
         if (!planted(PLANT_TTL_FORGETS))
-                after->ran_us = s->p ? after->ran_us + js_int(s->p, "ran_us", 0) : job_ran_us(t->engine, after);
+                after->ran_us += js_int(s->p, "ran_us", 0);
         after->started_wall_us = 0;
         op_over(after);
         if (after->state == JOB_ENDED)
@@ -312,6 +311,9 @@ static void went_lost(struct turn *t, struct entry *en, const struct seen *s, en
         struct job after = en->job;
         char message[320], lost[QUANTITY_MAX];
 
+        /* a machine that does not know the job any more cannot say how long it ran: the time up to its last sign of life counts (law 15) */
+        if (!s->p && en->live && after.started_wall_us && en->live->measured_wall_us > after.started_wall_us)
+                after.ran_us += en->live->measured_wall_us - after.started_wall_us;
         end_common(t, &after, s);
         if (after.state == JOB_STARTING) {
                 after.state = JOB_QUEUED;

@@ -11,6 +11,12 @@ static void ticket_free(struct engine_ticket *t)
 {
         if (t->freed)
                 *t->freed = true;
+        if (t->prev)
+                t->prev->next = t->next;
+        else
+                t->engine->tickets = t->next;
+        if (t->next)
+                t->next->prev = t->prev;
         if (t->timer)
                 t->engine->env->ops->timer_free(t->timer);
         json_decref(t->hold);
@@ -398,6 +404,10 @@ struct engine_ticket *engine_request(
                 return NULL;
         }
         *t = (struct engine_ticket){ .engine = e, .reply = reply, .arg = arg, .actor = rq->actor, .freed = &freed };
+        t->next = e->tickets;
+        if (e->tickets)
+                e->tickets->prev = t;
+        e->tickets = t;
         t->user = strdup(str_or(rq->actor.user, "?"));
         for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
                 if (streq(verbs[i].verb, rq->verb)) {

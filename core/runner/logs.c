@@ -81,10 +81,13 @@ static int serve_wait(struct runner *r, struct log_wait *w)
         return 0;
 }
 
+static void watch(struct job *j);
+
 static int on_log_timer(sd_event_source *s, uint64_t usec, void *arg)
 {
         struct runner *r = arg;
         int64_t next = INT64_MAX;
+        struct job *again;
 
         (void)s, (void)usec;
         for (size_t i = 0; i < r->waits.n;) {
@@ -95,6 +98,9 @@ static int on_log_timer(sd_event_source *s, uint64_t usec, void *arg)
                         continue;
                 }
                 next = w.until_boot_us < next ? w.until_boot_us : next;
+                again = job_find(r, w.job);
+                if (again)
+                        watch(again); /* its log may be there by now */
                 i++;
         }
         if (next != INT64_MAX) {
@@ -103,7 +109,7 @@ static int on_log_timer(sd_event_source *s, uint64_t usec, void *arg)
 
                 /* a wake asked for meanwhile stands */
                 if (sd_event_source_get_enabled(r->log_timer, &on) >= 0 && on != SD_EVENT_OFF &&
-                        sd_event_source_get_time(r->log_timer, &at) >= 0 && at <= usec && at > 0)
+                        sd_event_source_get_time(r->log_timer, &at) >= 0 && at <= (uint64_t)next)
                         return 0;
                 (void)sd_event_source_set_time(r->log_timer, (uint64_t)next);
                 (void)sd_event_source_set_enabled(r->log_timer, SD_EVENT_ONESHOT);
