@@ -12,7 +12,7 @@
 
 #define ALL_FAULTS (BIT(FAULT_N) - 1)
 #define DAYS 30
-#define ENOUGH_S 200 /* of real time: a slow machine looks at fewer seeds, and says so */
+#define ENOUGH_S 150 /* of real time: a slow machine looks at fewer seeds, and says so */
 
 /* Drops kinds of faults, and days, for as long as the same thing goes wrong. */
 static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *bad)
