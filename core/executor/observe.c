@@ -178,12 +178,11 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
                 return;
         act_decision(t, en->job.id, policy, refused ? "refused" : "failed", message,
                 json_pack("{s:O?,s:O?}", "values", values, "error", error), NULL);
-        log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), message);
         /* a limit does not wait for a save that cannot be had: the runner ends it now, or is told to */
         if (ends && !planted(PLANT_TTL_HOT_LOOP) &&
                 act_stop(t, en, cause, false, policy, "it could not be saved, so it is stopped without", NULL, &err) <
                         0)
-                log_warning("job %s: %s", id, err.text);
+                log_warning("job %s: %s", id_format(ID_JOB, en->job.id, id), err.text);
 }
 
 static void save_refused(struct turn *t, struct entry *en, const struct seen *s)
@@ -251,7 +250,6 @@ static void went_suspended(struct turn *t, struct entry *en, const struct seen *
                 duration_format(js_int(s->save, "took_us", 0) / USEC_PER_MSEC * USEC_PER_MSEC, size));
         if (!job_change(t, en, after, EVENT_SAVED, &(struct job_doc){ .trouble = "" }, message))
                 return;
-        log_info("job %s: %s", js_str(s->p, "job", ""), message);
         if (after.ttl_wall_us && after.ttl_wall_us <= t->now_wall_us)
                 act_end_waiting(
                         t, en, CAUSE_TTL, "its time limit on the clock had passed already when it was suspended");
