@@ -116,11 +116,16 @@ static const struct {
         [INTENT_DROP] = { false, placement_answer, ignored_error },
         [INTENT_FORGET] = { false, placement_answer, ignored_error },
         [INTENT_ORDERS] = { false, placement_answer, ignored_error },
+        [INTENT_END] = { true, placement_answer, ignored_error },
+        [INTENT_RENEW] = { true, placement_answer, ignored_error },
+        [INTENT_THAW] = { false, placement_answer, ignored_error },
 };
 static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
 
 /* --- sending --- */
-static const char *const slots[INTENT_N] = { [INTENT_LAUNCH] = "launch" };
+static const char *const slots[INTENT_N] = {
+        [INTENT_LAUNCH] = "launch", [INTENT_END] = "terminate", [INTENT_RENEW] = "renew"
+};
 
 static int send_to_plugin(struct op *op, struct pd_error *err)
 {

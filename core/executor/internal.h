@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "executor/engine.h"
 #include "executor/tell.h"
+#include "placement/placement.h"
 #include "policy/policy.h"
 #include "spec/spec.h"
 
@@ -173,6 +174,8 @@ struct engine {
         int64_t started_wall_us;
         int64_t wall_ahead_us; /* of the boot clock; a jump in it is a step of the wall clock */
         bool stopping, broken, place_wanted;
+        struct money *money;         /* money.c  */
+        struct offers_known *offers; /* offers.c */
 };
 
 /* --- clock.c --- */
@@ -332,6 +335,82 @@ void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, con
 void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
         const char *user);
 int64_t job_ran_us(const struct engine *e, const struct job *j);
+
+/* --- money.c: the ledger in the engine (N-04, P-07, laws 6 and 7). Each call stores what it changed in the turn's transaction --- */
+int money_start(struct engine *e, struct pd_error *err); /* import, the site's caps; after the store is loaded */
+int money_site(struct engine *e, struct pd_error *err);  /* caps of a new site; suspends what is over them      */
+void money_free(struct engine *e);
+/* Before a launch: the worst case of a machine of this offer for this job, up to the latest stop that fits, at most wanted. -PD_E_FULL names the
+ * tightest cap with its figures (subject: "cap of connection lab"). */
+int money_reserve(struct turn *t, const struct entry *en, struct connection *c, const json_t *offer, struct id machine,
+        int64_t wanted_stop_wall_us, int64_t *ret_stop_wall_us, struct pd_error *err);
+void money_found(struct turn *t, struct mach *m);     /* a machine of ours without a hold: a fact              */
+void money_cancel(struct turn *t, struct id machine); /* proven that it never was                              */
+/* The latest stop up to wanted that fits, reserved; its present stop where no later one does. Only then the provider is asked. */
+int64_t money_renew(struct turn *t, struct mach *m, int64_t wanted_stop_wall_us);
+void money_price(struct turn *t, struct mach *m, int64_t nano_hour); /* its price from now on                 */
+void money_end(struct turn *t, struct mach *m, int64_t end_wall_us); /* the provider confirms: posted, released */
+void money_leave(struct turn *t, struct mach *m); /* its job is being suspended or moved off: no more renewals */
+/* A stay of a job on an own machine that has a price: by its largest share of it. */
+void money_stay_begin(struct turn *t, struct entry *en);
+void money_stay_end(struct turn *t, struct entry *en, int64_t end_wall_us);
+/* What the policies need: spent, cap_left, cap_name; the machine's rate for this job. names: 128 bytes that live as long as *j. */
+void money_gather(
+        struct engine *e, const struct entry *en, struct policy_job *j, struct policy_machine *m, char *names);
+void money_check(struct turn *t, struct entry *en);          /* each check: posted up to now                          */
+json_t *money_render(struct engine *e, const struct job *j); /* the API's JOB.cost; NULL = nothing was counted      */
+
+/* --- offers.c: what could be had, as placement and policy see it; pools left out (P-17); what was learnt of each offer --- */
+struct offer_of { /* beside each placement_offer */
+        struct connection *conn;
+        const json_t *offer;  /* as host.h gives pd_offer                     */
+        struct mach *machine; /* an own one that is there; NULL = to be rented */
+};
+struct offers {
+        VEC(struct placement_offer) at;
+        VEC(struct offer_of) of;
+        VEC(char *) texts; /* what they borrow */
+        VEC(const char **) lists;
+};
+bool offers_fill(struct offers *k, struct engine *e, const struct entry *en /* NULL = of no job */);
+void offers_free(struct offers *k);
+void offers_fetched(struct engine *e, struct connection *c); /* c->offers are new: prices, faults, classes        */
+void offers_reclaimed(struct turn *t, const struct mach *m); /* P-17, and a pool without capacity: left out       */
+void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,
+        int64_t until_wall_us, const char *why);
+void offers_learn_boot(struct engine *e, const struct mach *m, int64_t us);
+void offers_learn_save(struct engine *e, const struct mach *m, uint64_t bytes, int64_t took_us, int64_t freeze_us);
+/* P-05, P-12, P-13: the offers that fit a running job, ranked, its own left out, and the members of *j and *m that speak of prices. Freed by looks_free(). */
+struct looks {
+        VEC(struct policy_offer) at;
+        struct offers offers;
+        VEC(size_t) of; /* index into offers, beside each */
+};
+bool offers_look(
+        struct engine *e, const struct entry *en, struct looks *ret, struct policy_job *j, struct policy_machine *m);
+void looks_free(struct looks *x);
+
+/* --- rent.c: machines that cost: made, renewed, listed, ended --- */
+/* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */
+struct mach *rent_machine(struct turn *t, const struct entry *en, struct connection *c, const json_t *offer,
+        const struct settings *s, struct pd_error *err);
+void rent_end(struct turn *t, struct mach *m, const char *why); /* an intent to end it; own machines: nothing, ever */
+/* Proven gone: record, money, and what becomes of the job there. */
+void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_machine_reason reason);
+void rent_unneeded(struct turn *t, struct mach *m); /* a job has left it: ended unless a move or a job needs it */
+
+/* --- move.c: ARCHITECTURE 5 --- */
+/* m NULL = a machine of the offer is rented first. user NULL = portald. */
+int move_begin(struct turn *t, struct entry *en, struct connection *c, const json_t *offer, struct mach *m,
+        const char *policy, const char *why, const json_t *evidence, const char *user, struct pd_error *err);
+void move_target_up(struct turn *t, struct mach *m); /* its stream is up and listed                           */
+void move_target_failed(
+        struct turn *t, struct entry *en, struct mach *m, const char *why); /* no machine, or it is gone */
+/* A placement of a job that moves, seen on either machine. false = it is none of a move: go on as ever. */
+bool move_observe(struct engine *e, struct mach *m, struct entry *en, const json_t *placement, bool listed_anew);
+void move_machine_gone(struct turn *t, struct entry *en, struct mach *m); /* the source, or the target, of a move */
+bool move_needs(const struct engine *e, const struct mach *m);            /* is it either end of a move?           */
+bool move_abandon(struct turn *t, struct entry *en, const char *why);     /* a stronger operation re-targets it     */
 
 /* --- prune.c --- */
 void prune_due(void *arg);

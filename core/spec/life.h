@@ -58,6 +58,8 @@
         X(STOP, "stop")                 /* an end was ordered                                 */        \
         X(EXITED, "exited")             /* the container is gone, for the cause given         */        \
         X(LOST, "lost")                 /* the machine is proven ended and nothing was saved in time */ \
+        X(HANDED, "handed")             /* saved and held: the target's generation counts now */        \
+        X(RETURN, "return")             /* its target is proven ended: back to the source     */        \
         X(RESUME, "resume")             /* a user asked                                       */        \
         X(EXPIRE, "expire")             /* the checkpoint's time is over                      */        \
         X(TTL, "ttl")                   /* the clock limit passed while it did not run        */

@@ -44,10 +44,36 @@ struct job {
         int64_t ttl_wall_us;      /* clock end of the term while suspended or queued by resume; 0 = none*/
         int64_t expire_wall_us;   /* its checkpoint's end; 0 = none                                     */
         int64_t next_try_wall_us; /* queued: not before; else the next retry of a refused save          */
+        /* a move (ARCHITECTURE 5) */
+        struct id
+                other; /* the move's other machine: the target until it is handed over, then the source; null = none */
+        uint32_t other_generation; /* of the placement there; 0 = none yet                              */
+        uint8_t move;              /* enum move_phase                                                   */
+        uint8_t moves_lost;        /* automatic moves that cost more than they saved                    */
+        int64_t moved_wall_us;     /* P-16: last change of machine, a resume included; 0 = never        */
+        int64_t left_rate_nano;    /* hourly rate of the machine that the last automatic move left; 0 = none is open */
+        int64_t move_cost_nano;    /* ... and what that move cost                                       */
+        uint64_t state_bytes;      /* what a checkpoint would hold, as measured last; 0 = not yet       */
 };
 static_assert(sizeof(struct job) <= 256, "B-10: a hot record stays small");
 
-enum op_mode { OP_NONE, OP_SUSPEND, OP_STOP_SAVE /* ttl: save, then end */, OP_STOP, OP_KEEP };
+enum op_mode {
+        OP_NONE,
+        OP_SUSPEND,
+        OP_STOP_SAVE /* ttl: save, then end */,
+        OP_STOP,
+        OP_KEEP,
+        OP_MOVE /* save, and stand still until the target has proven itself */
+};
+/* What is on disk of a move. Saved and handed are one transaction: the source writes `held` by itself. */
+enum move_phase {
+        MOVE_NONE,
+        MOVE_TARGET, /* the target is being made ready; the job runs on                                  */
+        MOVE_SAVING, /* the source saves, and will hold                                                  */
+        MOVE_HANDED, /* the target's generation counts: it restores, the source stands still             */
+        MOVE_PROVED, /* the target runs; the source is being released                                    */
+        MOVE_BACK,   /* the target is proven ended: the source is thawed under a generation of its own   */
+};
 enum job_flag {
         JOB_FLAG_FRESH = 1,       /* no restore at the next start though a checkpoint is there                   */
         JOB_FLAG_WARNED = 2,      /* owner was warned about the present trouble                                  */
@@ -93,7 +119,10 @@ struct machine {
         X(NOTICE, "notice")   \
         X(DROP, "drop")       \
         X(FORGET, "forget")   \
-        X(ORDERS, "orders")
+        X(ORDERS, "orders")   \
+        X(END, "end")         \
+        X(RENEW, "renew")     \
+        X(THAW, "thaw")
 #define INTENT_ENUM(name_, text_) INTENT_##name_,
 enum intent_kind { INTENT_KINDS(INTENT_ENUM) INTENT_N };
 #undef INTENT_ENUM
