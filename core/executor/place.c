@@ -6,103 +6,7 @@
 #include "placement/placement.h"
 
 #define LOOKS_A_TURN 64 /* specs read from disk in one go: the loop stays quick with any queue */
-#define CAPTURES_MAX 16
 #define LOOK_AGAIN_US (10 * USEC_PER_SEC)
-
-/* --- the offers as placement wants them --- */
-struct market {
-        VEC(struct placement_offer) offers;
-        VEC(struct mach *) machines; /* beside each offer; NULL = an offer without a machine of ours */
-        VEC(char *) texts;           /* what the offers borrow */
-        VEC(const char **) lists;
-};
-
-static void market_free(struct market *k)
-{
-        vec_foreach (s, &k->texts)
-                free(*s);
-        vec_foreach (l, &k->lists)
-                free((void *)*l);
-        vec_free(&k->texts);
-        vec_free(&k->lists);
-        vec_free(&k->offers);
-        vec_free(&k->machines);
-}
-
-static const char **usable_captures(struct market *k, const struct mach *m)
-{
-        const char **list = calloc(CAPTURES_MAX + 1, sizeof *list);
-        const char *name;
-        json_t *v;
-        size_t n = 0;
-
-        if (!list || !vec_push(&k->lists, list)) {
-                free((void *)list);
-                return NULL;
-        }
-        json_object_foreach (json_object_get(m->caps, "captures"), name, v)
-                if (js_bool(v, "usable", false) && n < CAPTURES_MAX)
-                        list[n++] = name;
-        return list;
-}
-
-static void offer_of_machine(struct market *k, struct placement_offer *o, const struct engine *e, const struct mach *m)
-{
-        int64_t cpu, memory, gpus;
-
-        o->shared = m->rec.own;
-        o->usable = m->up && !machine_noticed(e, m);
-        if (machine_noticed(e, m))
-                o->why = "it gave notice, and takes no job before that is over";
-        else if (!m->up)
-                o->why = *m->why ? m->why : "its runner cannot be reached";
-        if (!m->caps)
-                return;
-        machine_free_room(e, m, &cpu, &memory, &gpus);
-        o->cpu_milli = (int32_t)js_int(m->caps, "cpu_milli", 0);
-        o->memory_bytes = (uint64_t)js_int(m->caps, "memory_bytes", 0);
-        o->gpus = (int32_t)js_int(m->caps, "gpus", 0);
-        o->free_cpu_milli = (int32_t)cpu;
-        o->free_memory_bytes = memory > 0 ? (uint64_t)memory : 0;
-        o->free_gpus = (int32_t)gpus;
-        o->captures = usable_captures(k, m);
-}
-
-static bool market_add(struct market *k, const struct engine *e, const struct connection *c, const json_t *offer)
-{
-        struct placement_offer o = {
-                .connection = c->name, .zone = js_str(offer, "zone", ""), .type = js_str(offer, "type", "")
-        };
-        struct mach *m;
-
-        o.market = (enum pd_market)js_int(offer, "market", PD_MARKET_ON_DEMAND);
-        o.price.nano = js_int(offer, "price_nano_hour", 0);
-        (void)str_format(o.price.currency, sizeof o.price.currency, "%s", js_str(offer, "currency", ""));
-        o.cpu_milli = (int32_t)js_int(offer, "cpu_milli", 0);
-        o.gpus = (int32_t)js_int(offer, "gpus", 0);
-        o.memory_bytes = (uint64_t)js_int(offer, "memory_bytes", 0);
-        m = machine_of_offer(e, c, o.zone, o.type, (uint8_t)o.market);
-        if (m)
-                offer_of_machine(k, &o, e, m);
-        else
-                o.why = c->state != CONN_READY
-                                ? c->why
-                                : "no machine of it is held, and this release places jobs on own machines only";
-        return vec_push(&k->offers, o) && vec_push(&k->machines, m);
-}
-
-static bool market_fill(struct market *k, const struct engine *e)
-{
-        vec_foreach (c, &e->connections) {
-                size_t i;
-                json_t *o;
-
-                json_array_foreach ((*c)->offers, i, o)
-                        if (!market_add(k, e, *c, o))
-                                return false;
-        }
-        return true;
-}
 
 /* --- the order --- */
 json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m)
@@ -270,7 +174,7 @@ static void place_on(struct turn *t, struct entry *en, const struct spec *s, con
 
 static bool try_place(struct engine *e, struct entry *en)
 {
-        struct market k = { 0 };
+        struct offers k = { 0 };
         struct placement_choice *choices = NULL;
         pd_cleanup(spec_freep) struct spec *s = NULL;
         js_owned *doc = NULL;
@@ -286,20 +190,20 @@ static bool try_place(struct engine *e, struct entry *en)
                 return false;
         }
         need_of(s, &set, &need);
-        if (market_fill(&k, e) && k.offers.n) {
-                choices = calloc(k.offers.n, sizeof *choices);
-                if (choices && placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, &err) >= 0 &&
-                        ok > 0) {
+        if (offers_fill(&k, e, en) && k.at.n) {
+                choices = calloc(k.at.n, sizeof *choices);
+                if (choices && placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, &err) >= 0 &&
+                        ok > 0 && k.of.at[choices[0].offer].machine) {
                         t = turn_new(e);
                         if (t) {
-                                place_on(t, en, s, &set, doc, k.machines.at[choices[0].offer], choices[0].why);
+                                place_on(t, en, s, &set, doc, k.of.at[choices[0].offer].machine, choices[0].why);
                                 turn_end(t);
                                 placed = true;
                         }
                 }
         }
         free(choices);
-        market_free(&k);
+        offers_free(&k);
         return placed;
 }
 
@@ -393,15 +297,15 @@ int place_start(struct engine *e, struct pd_error *err)
 }
 
 /* --- what a person is told --- */
-static json_t *losers(const struct market *k, const struct placement_choice *c, size_t from)
+static json_t *losers(const struct offers *k, const struct placement_choice *c, size_t from)
 {
         json_t *list = json_array();
 
-        for (size_t i = from; i < k->offers.n; i++) {
+        for (size_t i = from; i < k->at.n; i++) {
                 char name[PLACEMENT_NAME_MAX];
 
                 (void)json_array_append_new(
-                        list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->offers.at[c[i].offer], name),
+                        list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->at.at[c[i].offer], name),
                                       "why", c[i].why));
         }
         return list;
@@ -442,9 +346,9 @@ static void say_policies(json_t *plan, const struct spec *s, const struct settin
 }
 
 static void plan_offer(
-        json_t *plan, const struct market *k, const struct placement_choice *c, size_t ok, const struct settings *set)
+        json_t *plan, const struct offers *k, const struct placement_choice *c, size_t ok, const struct settings *set)
 {
-        const struct placement_offer *o = ok ? &k->offers.at[c[0].offer] : NULL;
+        const struct placement_offer *o = ok ? &k->at.at[c[0].offer] : NULL;
         char name[PLACEMENT_NAME_MAX], lease[QUANTITY_MAX];
         int64_t worst;
 
@@ -465,7 +369,7 @@ static void plan_offer(
 
 json_t *place_plan(struct engine *e, const struct spec *spec, const struct settings *set, struct pd_error *err)
 {
-        struct market k = { 0 };
+        struct offers k = { 0 };
         struct placement_choice *choices = NULL;
         struct placement_need need;
         size_t ok = 0;
@@ -476,21 +380,21 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
         if (!backend(e->site->captures, e->site->captures_n, capture_of(spec)))
                 r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`",
                         capture_of(spec));
-        if (r >= 0 && !market_fill(&k, e))
+        if (r >= 0 && !offers_fill(&k, e, NULL))
                 r = pd_fail(err, PD_E_NOMEM, "no memory for a plan");
-        choices = calloc(k.offers.n + 1, sizeof *choices);
+        choices = calloc(k.at.n + 1, sizeof *choices);
         if (r >= 0 && choices)
-                r = placement_rank(&need, k.offers.at, k.offers.n, now_wall(e), choices, &ok, err);
+                r = placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, err);
         if (r >= 0 && choices && ok == 0) {
                 bool later = false;
 
-                for (size_t i = 0; i < k.offers.n; i++)
+                for (size_t i = 0; i < k.at.n; i++)
                         later |= choices[i].later;
-                if (!later && k.offers.n)
+                if (!later && k.at.n)
                         r = pd_fail(err, PD_E_INVALID, "no machine of this site can ever take it: %s", choices[0].why);
                 else
                         (void)json_array_append_new(warnings,
-                                json_sprintf("it waits: %s", k.offers.n ? choices[0].why : "no connection is ready"));
+                                json_sprintf("it waits: %s", k.at.n ? choices[0].why : "no connection is ready"));
         }
         if (r >= 0) {
                 plan = json_object();
@@ -505,7 +409,7 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
         }
         json_decref(warnings);
         free(choices);
-        market_free(&k);
+        offers_free(&k);
         return plan;
 }
 
