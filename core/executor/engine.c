@@ -42,6 +42,8 @@ int engine_new(struct engine **ret, struct env *env, const struct engine_site *s
                 r = place_start(e, err);
         if (r >= 0)
                 r = env->ops->timer_new(env, &e->prune_timer, prune_due, e, err);
+        if (r >= 0)
+                r = settings_resolve((const json_t *const[SETTING_LEVEL_N]){ NULL }, &e->built_in, NULL, err);
         if (r < 0)
                 return r;
         *ret = pd_steal(e);

@@ -114,6 +114,9 @@ struct mach {
         json_t *caps; /* hello's, NULL before the first */
         char boot_id[40];
         int64_t renewed_wall_us; /* lease last read back */
+        struct {
+                int64_t cpu_milli, memory_bytes, gpus;
+        } taken;                 /* by the jobs that are live on it: live_new(), live_at(), live_free() */
         struct env_timer *again; /* lists it anew while its stream is up: an answer was missing */
         int64_t again_us;
 };
@@ -176,6 +179,7 @@ struct engine {
         bool stopping, broken, place_wanted;
         struct money *money;         /* money.c  */
         struct offers_known *offers; /* offers.c */
+        struct settings built_in;    /* what settings are where nobody says anything */
 };
 
 /* --- clock.c --- */
@@ -209,6 +213,7 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
 /* The same without an edge (a counter, an operation's fields). */
 void job_touch(struct turn *t, struct entry *en, struct job after, const struct job_doc *doc);
 struct live *live_new(struct entry *en, struct mach *m);
+void live_at(struct entry *en, struct mach *m); /* it is on another machine from now on; the only way to change live->machine */
 void live_free(struct entry *en);
 /* Spec and settings as the store has them. */
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,

@@ -102,7 +102,7 @@ void jobs_free(struct engine *e)
 {
         for (size_t i = 0; i < e->slots_n; i++)
                 if (e->slots[i]) {
-                        live_free(e->slots[i]);
+                        free(e->slots[i]->live); /* the machines are gone by now */
                         free(e->slots[i]);
                 }
         free(e->slots);
@@ -237,15 +237,33 @@ struct live *live_new(struct entry *en, struct mach *m)
 
         if (!l)
                 return NULL;
-        l->machine = m;
         l->cpu_us = l->memory_bytes = l->memory_peak_bytes = l->progress_wall_us = -1;
         live_free(en);
         en->live = l;
+        live_at(en, m);
         return l;
+}
+
+static void take(struct mach *m, const struct job *j, int sign)
+{
+        m->taken.cpu_milli += sign * j->cpu_milli;
+        m->taken.memory_bytes += sign * (int64_t)j->memory_bytes;
+        m->taken.gpus += sign * j->gpus;
+}
+
+void live_at(struct entry *en, struct mach *m)
+{
+        if (en->live->machine)
+                take(en->live->machine, &en->job, -1);
+        en->live->machine = m;
+        if (m)
+                take(m, &en->job, 1);
 }
 
 void live_free(struct entry *en)
 {
+        if (en->live)
+                live_at(en, NULL);
         free(en->live);
         en->live = NULL;
 }

@@ -54,21 +54,10 @@ void machine_offer_name(const struct mach *m, char *buf, size_t n)
 void machine_free_room(
         const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus)
 {
-        int64_t cpu = js_int(m->caps, "cpu_milli", 0), memory = js_int(m->caps, "memory_bytes", 0),
-                gpus = js_int(m->caps, "gpus", 0);
-
-        for (size_t i = 0; i < e->slots_n; i++) {
-                const struct entry *en = e->slots[i];
-
-                if (!en || !en->live || en->live->machine != m)
-                        continue;
-                cpu -= en->job.cpu_milli;
-                memory -= (int64_t)en->job.memory_bytes;
-                gpus -= en->job.gpus;
-        }
-        *ret_cpu_milli = cpu;
-        *ret_memory = memory;
-        *ret_gpus = gpus;
+        (void)e;
+        *ret_cpu_milli = js_int(m->caps, "cpu_milli", 0) - m->taken.cpu_milli;
+        *ret_memory = js_int(m->caps, "memory_bytes", 0) - m->taken.memory_bytes;
+        *ret_gpus = js_int(m->caps, "gpus", 0) - m->taken.gpus;
 }
 
 /* --- machines as records --- */

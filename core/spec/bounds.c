@@ -221,13 +221,19 @@ int settings_confine(
                 { from->file, setting_level_name(SETTING_FILE), true },
                 { from->flag, setting_level_name(SETTING_FLAG), true },
         };
-        js_owned *origins = json_object();
+        bool noted = ret_origins || json_object_size(from->bounds) > 0; /* a bound goes by what was said */
+        js_owned *origins = noted ? json_object() : NULL;
         struct settings s = { 0 };
         const char *key;
         json_t *bound;
-        int r = origins ? settings_take_built_in(&s, origins, err)
-                        : pd_fail(err, PD_E_NOMEM, "no memory for the origins of settings");
+        int r = 0;
 
+        if (noted && !origins)
+                return pd_fail(err, PD_E_NOMEM, "no memory for the origins of settings");
+        if (from->built_in && !noted)
+                s = *from->built_in;
+        else
+                r = settings_take_built_in(&s, origins, err);
         for (size_t i = 0; r == 0 && i < ARRAY_LEN(steps); i++)
                 r = settings_take_layer(
                         steps[i].layer, steps[i].origin, steps[i].lockable ? from->bounds : NULL, &s, origins, err);

@@ -173,6 +173,7 @@ const char *setting_level_name(
 struct setting_sources { /* key -> text; NULL = none */
         const json_t *site, *installation, *project, *file, *flag;
         const json_t *bounds;
+        const struct settings *built_in; /* settings_resolve() of no layer, worked out before; NULL = anew */
 };
 /* Is it a bound that the key can have? by is not looked at. */
 int bound_check(const char *key, const json_t *bound, struct pd_error *err);

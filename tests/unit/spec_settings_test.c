@@ -241,7 +241,7 @@ static void test_confine(void)
         js_owned *bounds = json_loads("{\"ttl\": {\"max\": \"7d\", \"by\": \"root\"}, \"spot\": {\"lock\": true, "
                                       "\"by\": \"root\"}, \"budget\": {\"max\": \"20usd\", \"by\": \"eve\"}}",
                 0, NULL);
-        const struct setting_sources from = { site, all, project, file, flag, bounds };
+        const struct setting_sources from = { site, all, project, file, flag, bounds, NULL };
         js_owned *origins = NULL;
         struct settings s;
         struct pd_error e;
