@@ -213,7 +213,8 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
 /* The same without an edge (a counter, an operation's fields). */
 void job_touch(struct turn *t, struct entry *en, struct job after, const struct job_doc *doc);
 struct live *live_new(struct entry *en, struct mach *m);
-void live_at(struct entry *en, struct mach *m); /* it is on another machine from now on; the only way to change live->machine */
+void live_at(struct entry *en,
+        struct mach *m); /* it is on another machine from now on; the only way to change live->machine */
 void live_free(struct entry *en);
 /* Spec and settings as the store has them. */
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,

@@ -58,9 +58,10 @@ int settings_of(struct engine *e, const char *project, const json_t *said, bool 
         json_t **ret_origins, struct pd_error *err)
 {
         pd_cleanup(settings_layers_freep) struct settings_layers l = { 0 };
-        struct setting_sources from = {
-                .site = e->site->settings, .file = json_object_get(said, "file"), .flag = json_object_get(said, "flag"), .built_in = &e->built_in
-        };
+        struct setting_sources from = { .site = e->site->settings,
+                .file = json_object_get(said, "file"),
+                .flag = json_object_get(said, "flag"),
+                .built_in = &e->built_in };
         const json_t *strict[SETTING_LEVEL_N] = { NULL };
         int r = settings_layers_read(e, project, &l, err);
 
