@@ -323,6 +323,8 @@ void check_due(struct engine *e);
 void check_job(struct engine *e, struct entry *en);
 void checkpoint_drop(struct turn *t, struct entry *en, struct id id);
 void check_flush(struct turn *t, struct entry *en); /* stretches of inaction go to the store */
+
+/* --- gather.c --- */
 /* waiting: settings of a job without a machine; NULL = only its clocks matter. */
 void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
         int *ret_acting);

@@ -192,8 +192,8 @@ static bool try_place(struct engine *e, struct entry *en)
         need_of(s, &set, &need);
         if (offers_fill(&k, e, en) && k.at.n) {
                 choices = calloc(k.at.n, sizeof *choices);
-                if (choices && placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, &err) >= 0 &&
-                        ok > 0 && k.of.at[choices[0].offer].machine) {
+                if (choices && placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, &err) >= 0 && ok > 0 &&
+                        k.of.at[choices[0].offer].machine) {
                         t = turn_new(e);
                         if (t) {
                                 place_on(t, en, s, &set, doc, k.of.at[choices[0].offer].machine, choices[0].why);
@@ -305,8 +305,8 @@ static json_t *losers(const struct offers *k, const struct placement_choice *c, 
                 char name[PLACEMENT_NAME_MAX];
 
                 (void)json_array_append_new(
-                        list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->at.at[c[i].offer], name),
-                                      "why", c[i].why));
+                        list, json_pack("{s:s,s:s}", "offer", placement_offer_name(&k->at.at[c[i].offer], name), "why",
+                                      c[i].why));
         }
         return list;
 }
