@@ -30,10 +30,18 @@ void finish_term(struct job *j, const char *cause, int64_t grace_us)
 
         if (j->kill_boot_us && j->kill_boot_us <= kill_at)
                 return; /* asked before: an earlier end stays */
-        if (!j->kill_boot_us)
+        if (!j->kill_boot_us && !(j->phase == PHASE_HELD &&
+                                        *j->cause)) /* what is held by a suspension is being ended for its own cause */
                 job_set_cause(j, cause);
+        if (j->phase ==
+                PHASE_HELD) /* law 1: nothing of it runs, nor may it: no signal could be answered, so it ends at once */
+                kill_at = now_boot_us();
         j->kill_boot_us = kill_at > 0 ? kill_at : 1;
         job_changed(j);
+        if (j->phase == PHASE_HELD) {
+                orders_check(j);
+                return;
+        }
         if (unit)
                 (void)cgroup_freeze(&j->r->cg, unit, false, NULL);
         signal_main(j, SIGTERM);

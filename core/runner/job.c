@@ -10,15 +10,18 @@
 #include "runner/runner.h"
 
 /* state.json, member by member. */
-#define NUMBERS(X)         \
-        X(pid)             \
-        X(pid_start)       \
-        X(monitor_pid)     \
-        X(monitor_start)   \
-        X(started_wall_us) \
-        X(started_boot_us) \
-        X(frozen_boot_us)  \
-        X(still_us) X(ran_us) X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq)
+#define NUMBERS(X)                                                                                                    \
+        X(pid)                                                                                                        \
+        X(pid_start)                                                                                                  \
+        X(monitor_pid)                                                                                                \
+        X(monitor_start)                                                                                              \
+        X(started_wall_us)                                                                                            \
+        X(started_boot_us)                                                                                            \
+        X(frozen_boot_us)                                                                                             \
+        X(still_us)                                                                                                   \
+        X(ran_us)                                                                                                     \
+        X(slot) X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq) X(home) X(thawing) \
+                X(proved)
 #define TEXTS(X) X(image_digest) X(cause) X(boot_id) X(notice_source)
 #define OBJECTS(X) X(save) X(exit) X(error)
 #define STATE_VERSION 1
@@ -59,6 +62,8 @@ static int from_json(struct job *j, const json_t *o, struct pd_error *err)
         NUMBERS(GET_NUMBER)
         TEXTS(GET_TEXT)
         OBJECTS(GET_OBJECT)
+        if (j->home == 0) /* a record of before there were moves */
+                j->home = (int64_t)j->generation;
         return 0;
 }
 
@@ -69,12 +74,12 @@ char *job_file(const struct job *j, const char *name)
 
 char *job_gen(const struct job *j, const char *name)
 {
-        return path_fmt("%s/g%llu%s%s", j->dir, (unsigned long long)j->generation, *name ? "/" : "", name);
+        return path_fmt("%s/g%lld%s%s", j->dir, (long long)j->home, *name ? "/" : "", name);
 }
 
 char *job_unit(const struct job *j)
 {
-        return path_fmt("%s.%llu", j->id, (unsigned long long)j->generation);
+        return path_fmt("%s.%lld", j->id, (long long)j->home);
 }
 
 uint32_t job_id_base(const struct job *j)
@@ -240,6 +245,7 @@ json_t *job_placement(const struct job *j)
                 (json_int_t)job_ran_us(j), "container", str_or(unit, ""), "image_digest", j->image_digest, "cause",
                 j->cause);
 
+        (void)json_object_set_new(o, "proved", json_boolean(j->proved != 0));
         OBJECTS(PUT_OBJECT)
         if (j->chain && j->phase == PHASE_PREPARING)
                 (void)json_object_set_new(o, "detail", json_string(start_detail(j)));

@@ -12,7 +12,7 @@ static const uint32_t may_go[PHASE_N] = {
         [PHASE_PREPARING] = BIT(PHASE_RUNNING) | BIT(PHASE_EXITED) | BIT(PHASE_FAILED), /* exited: it was that quick */
         [PHASE_RUNNING] = BIT(PHASE_SAVING) | BIT(PHASE_EXITED),
         [PHASE_SAVING] = BIT(PHASE_RUNNING) | BIT(PHASE_HELD) | BIT(PHASE_EXITED),
-        [PHASE_HELD] = BIT(PHASE_EXITED),
+        [PHASE_HELD] = BIT(PHASE_EXITED), /* and, thawed, to running: only under a newer generation */
         [PHASE_EXITED] = 0,
         [PHASE_FAILED] = 0,
 };
@@ -40,7 +40,7 @@ bool phase_may_begin(enum phase p)
 
 bool phase_may_go(enum phase from, enum phase to, bool renewed)
 {
-        if (renewed) /* only what has ended here makes room, and it begins at the beginning */
-                return may_go[from] == 0 && phase_may_begin(to);
+        if (renewed) /* only what has ended here makes room, and it begins at the beginning; or what was held for a move is thawed */
+                return (may_go[from] == 0 && phase_may_begin(to)) || (from == PHASE_HELD && to == PHASE_RUNNING);
         return from == to || (may_go[from] & BIT(to));
 }

@@ -10,7 +10,7 @@
         X(PREPARING, "preparing") /* image, layer, restore                       */  \
         X(RUNNING, "running")                                                        \
         X(SAVING, "saving")                                                          \
-        X(HELD, "held")     /* saved and committed, being ended                   */ \
+        X(HELD, "held")     /* saved and committed: being ended, or held (move)  */  \
         X(EXITED, "exited") /* it ran                                             */ \
         X(FAILED, "failed") /* it never ran                                       */
 enum phase {

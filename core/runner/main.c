@@ -309,7 +309,10 @@ static void adopt(struct runner *r)
                 measure_watch_progress(j);
                 if (monitor_watch(j, &err) < 0)
                         log_error("%s", err.text);
-                save_after_restart(j);
+                if (hold_is(j))
+                        hold_after_restart(j);
+                else
+                        save_after_restart(j);
                 log_info("%s is taken over (%s, generation %llu)", j->id, phase_text(j->phase),
                         (unsigned long long)j->generation);
                 orders_check(j);

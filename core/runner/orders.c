@@ -90,10 +90,16 @@ static int64_t check_notice(struct job *j)
         return left > MARGIN_US ? left - MARGIN_US : INT64_MAX;
 }
 
-static int64_t check_lease(struct job *j)
+static int64_t lease_span(const struct job *j)
 {
         const json_t *o = job_orders(j);
-        int64_t left = span_until(js_int(o, "lease_stop_wall_us", 0), js_int(o, "lease_stop_boot_us", 0));
+
+        return span_until(js_int(o, "lease_stop_wall_us", 0), js_int(o, "lease_stop_boot_us", 0));
+}
+
+static int64_t check_lease(struct job *j)
+{
+        int64_t left = lease_span(j);
         int64_t lead = save_span(j) + GRACE_US + MARGIN_US;
 
         if (left == INT64_MAX || save_committed(j))
@@ -108,6 +114,16 @@ static int64_t check_lease(struct job *j)
                 save_abandon(j, NULL);
                 finish_term(j, "lease", left > 0 ? left : 0);
         }
+        return INT64_MAX;
+}
+
+/* Held for a move: what it is has been saved; a deadline only says when it must be gone. */
+static int64_t check_held(struct job *j, int64_t left, const char *cause)
+{
+        if (left > 0)
+                return left;
+        log_info("%s was held for a move, and ends: %s", j->id, cause);
+        finish_term(j, cause, 0);
         return INT64_MAX;
 }
 
@@ -144,8 +160,18 @@ void orders_check(struct job *j)
                 set_timer(j, left > 0 ? left : USEC_PER_SEC);
                 return;
         }
+        if (hold_is(j)) {
+                next = min64(next, check_held(j, span_until(j->notice_wall_us, j->notice_boot_us), "notice"));
+                if (!j->kill_boot_us)
+                        next = min64(next, check_held(j, lease_span(j), "lease"));
+                if (!j->kill_boot_us)
+                        set_timer(j, next);
+                return;
+        }
         if (j->phase != PHASE_RUNNING && j->phase != PHASE_SAVING)
                 return;
+        if (j->thawing)
+                hold_let_go(j);
         next = min64(next, check_ttl(j));
         next = min64(next, check_notice(j));
         next = min64(next, check_lease(j));

@@ -9,7 +9,7 @@
  *   job, orders        a job's record; its standing orders and clocks
  *   start, launch, restore  image -> layer -> restore -> container: a chain of steps
  *   monitor, finish    the supervisor (conmon) and the end of a container
- *   save               one save, to its commit or its refusal
+ *   save, hold         one save, to its commit or its refusal; what stands still after one for a move
  *   logs, measure      what a job wrote and used */
 #ifndef RUNNER_RUNNER_H
 #define RUNNER_RUNNER_H
@@ -59,6 +59,7 @@ struct job {
 
         /* state.json */
         uint64_t generation, seq;
+        int64_t home; /* the generation that its container was made under; a thaw makes it run on under a newer one */
         enum phase phase;
         bool released;
         int64_t pid, pid_start, monitor_pid, monitor_start;
@@ -70,6 +71,8 @@ struct job {
         int64_t ttl_from_us;                      /* ran_us when ttl_left_us was told           */
         int64_t notice_wall_us, notice_boot_us;   /* its machine's notice; 0 = none             */
         int64_t kill_boot_us;                     /* SIGTERM was sent; the rest at this time    */
+        int64_t thawing;                          /* 1: told to run on, not let go by its capture yet */
+        int64_t proved;                           /* 1: it was `running` under this generation  */
         int64_t progress_seq;
         char image_digest[80], cause[16], boot_id[40], notice_source[16];
         json_t *save, *exit, *error; /* as in the placement; NULL = null */
@@ -88,6 +91,7 @@ struct job {
         int64_t progress_kept; /* progress_seq as it is on disk                                */
         char progress[256];
         uint32_t orders_done; /* BIT(enum standing): acted on in this life of the runner      */
+        bool letting_go;      /* the capture's resume() after a thaw is under way              */
 };
 
 struct runtime {
@@ -188,7 +192,7 @@ int finish_forget(struct job *j, struct pd_error *err);
 int drop_begin(struct job *j, const char *checkpoint, struct client *c, uint64_t request, struct pd_error *err);
 
 /* save.c */
-enum save_mode { SAVE_KEEP, SAVE_SUSPEND, SAVE_STOP };
+enum save_mode { SAVE_KEEP, SAVE_MOVE, SAVE_SUSPEND, SAVE_STOP }; /* the later the stronger */
 const char *save_mode_text(enum save_mode m);
 int save_mode_parse(const char *text, enum save_mode *ret, struct pd_error *err);
 /* Begins, joins (same checkpoint), or re-targets a weaker one. */
@@ -199,6 +203,14 @@ void save_after_restart(struct job *j);
 void save_container_ended(struct job *j);
 bool save_committed(const struct job *j);
 bool save_holds_end(const struct job *j); /* the container has ended, but its save goes on and tells the end */
+
+/* hold.c: saved in mode move, and standing still until it is told what becomes of it */
+bool hold_is(const struct job *j);
+void hold_after_restart(struct job *j); /* stands still, whatever it did while no runner watched */
+int hold_becomes(
+        struct job *j, enum save_mode mode, const char *cause, struct pd_error *err); /* a suspension or a stop */
+int hold_thaw(struct job *j, uint64_t generation, const json_t *orders, struct pd_error *err);
+void hold_let_go(struct job *j); /* what a thaw began, until the capture has let the job go */
 
 /* orders.c */
 enum standing { STANDING_TTL, STANDING_NOTICE, STANDING_LEASE, STANDING_LEASE_TERM, STANDING_NOTICE_TERM, STANDING_N };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One save: the capture saves and leaves the job standing; the cgroup is frozen; payload and layer are packed; both go into the vault, the
- * manifest last. Only when that is stored is the save committed. Then the job runs on (keep) or its container is ended (suspend, stop). */
+ * manifest last. Only when that is stored is the save committed. Then the job runs on (keep), stands still (move: hold.c) or its container is ended
+ * (suspend, stop). */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ static struct saver *of(struct chain *c)
         return (struct saver *)c;
 }
 
-static const char *const mode_names[] = { "keep", "suspend", "stop" };
+static const char *const mode_names[] = { "keep", "move", "suspend", "stop" };
 
 const char *save_mode_text(enum save_mode m)
 {
@@ -46,7 +47,7 @@ int save_mode_parse(const char *text, enum save_mode *ret, struct pd_error *err)
                         *ret = (enum save_mode)i;
                         return 0;
                 }
-        return pd_fail(err, PD_E_INVALID, "mode \"%.40s\" is none of keep, suspend, stop", text);
+        return pd_fail(err, PD_E_INVALID, "mode \"%.40s\" is none of keep, move, suspend, stop", text);
 }
 
 static int64_t left_us(const struct saver *s)
@@ -407,13 +408,13 @@ static void save_failed(struct job *j, const struct pd_error *why)
 static void committed(struct job *j)
 {
         struct saver *s = j->saver;
-        bool keep = s->mode == SAVE_KEEP, ended = s->ended;
+        bool keep = s->mode == SAVE_KEEP, move = s->mode == SAVE_MOVE, ended = s->ended;
 
         s->committed = true;
         tell(j, "committed");
         log_info("%s: saved as %s (%s), %llu bytes", j->id, s->checkpoint, s->cause,
                 (unsigned long long)(s->payload.bytes + s->layer.bytes));
-        if (!keep)
+        if (!keep && !move)
                 job_set_cause(j, s->cause);
         saver_free(j);
         if (ended) {
@@ -423,10 +424,10 @@ static void committed(struct job *j)
         }
         j->phase = keep ? PHASE_RUNNING : PHASE_HELD;
         job_changed(j);
-        if (!keep)
+        if (!keep && !move)
                 finish_kill(j);
         clear_staging(j);
-        if (keep)
+        if (keep || move)
                 orders_check(j);
 }
 
@@ -503,8 +504,10 @@ int save_begin(struct job *j, enum save_mode mode, const char *checkpoint, const
         int r;
 
         if (streq(js_str(j->save, "checkpoint", ""), checkpoint) && (j->saver == NULL || mode <= j->saver->mode) &&
-                (j->saver || streq(js_str(j->save, "state", ""), "committed")))
+                (j->saver || (streq(js_str(j->save, "state", ""), "committed") && !(hold_is(j) && mode > SAVE_MOVE))))
                 return 0; /* told twice */
+        if (hold_is(j) && mode > SAVE_MOVE)
+                return hold_becomes(j, mode, cause, err);
         if (j->saver)
                 return join(j, mode, checkpoint, cause, now + span_us, err);
         if (j->phase != PHASE_RUNNING || j->kill_boot_us)

@@ -133,6 +133,17 @@ static int op_save(struct runner *r, struct asked *a, json_t **ret, struct pd_er
         return 0;
 }
 
+static int op_thaw(struct runner *r, struct asked *a, json_t **ret, struct pd_error *err)
+{
+        int e = hold_thaw(a->job, a->f->generation, json_object_get(a->body, "orders"), err);
+
+        (void)r;
+        if (e < 0)
+                return e;
+        *ret = placement_answer(a->job);
+        return 0;
+}
+
 static int op_stop(struct runner *r, struct asked *a, json_t **ret, struct pd_error *err)
 {
         const char *cause = js_str(a->body, "cause", "user");
@@ -244,8 +255,9 @@ static int op_drop(struct runner *r, struct asked *a, json_t **ret, struct pd_er
 enum fence {
         FENCE_NONE,
         FENCE_LOOSE,
+        FENCE_NEWER,
         FENCE_STRICT
-}; /* not about a job; 0 or newer is fine; the generation must be the one held */
+}; /* not about a job; 0 or newer is fine; newer is fine; the generation must be the one held */
 static const struct op {
         const char *name;
         op_fn fn;
@@ -256,6 +268,7 @@ static const struct op {
         { "list", op_list, FENCE_NONE, false },
         { "start", op_start, FENCE_NONE, false }, /* fences itself */
         { "save", op_save, FENCE_STRICT, false },
+        { "thaw", op_thaw, FENCE_NEWER, false },
         { "stop", op_stop, FENCE_STRICT, false },
         { "orders", op_orders, FENCE_STRICT, false },
         { "lease", op_lease, FENCE_NONE, false },

@@ -59,6 +59,7 @@ static void on_done(struct chain *c, const struct pd_error *why)
         }
         j->chain = (struct chain *)start_free(of(c));
         j->phase = PHASE_RUNNING;
+        j->proved = 1;
         job_changed(j);
         if (j->exit) { /* it was that quick */
                 finish_exited(j);
@@ -165,11 +166,13 @@ static void renew(struct job *j, uint64_t generation, json_t *order)
         j->order = order;
         j->save = j->exit = j->error = NULL;
         j->generation = generation;
+        j->home = (int64_t)generation;
         j->phase = PHASE_PREPARING;
         j->released = false;
         j->pid = j->pid_start = j->monitor_pid = j->monitor_start = 0;
         j->started_wall_us = j->started_boot_us = j->frozen_boot_us = j->still_us = j->ran_us = 0;
-        j->ttl_from_us = j->notice_wall_us = j->notice_boot_us = j->kill_boot_us = 0;
+        j->ttl_from_us = j->notice_wall_us = j->notice_boot_us = j->kill_boot_us = j->thawing = j->proved = 0;
+        j->letting_go = false;
         j->cause[0] = j->notice_source[0] = j->image_digest[0] = 0;
         j->memory_peak = 0;
         j->orders_done = 0;
