@@ -316,6 +316,9 @@ void place_soon(struct engine *e); /* the queue is looked at once this loop turn
 json_t *place_plan(
         struct engine *e, const struct spec *spec, const struct settings *s, struct pd_error *err); /* API's PLAN */
 void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n);
+/* The runner's `start` for the job as its record is now (generation, restore); NULL = its capture or vault is not in the site's config any more. */
+json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
+        const json_t *doc, const struct mach *m);
 json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m);
 
 /* --- check.c --- */

@@ -76,7 +76,7 @@ static const char *capture_of(const struct spec *s)
         return s->capture ? s->capture : "values";
 }
 
-static json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
+json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
         const json_t *doc, const struct mach *m)
 {
         const struct engine_site *site = t->engine->site;
