@@ -10,7 +10,7 @@
 
 uint64_t cloud_dice(void *cloud)
 {
-        return market_dice(&((struct cloud *)cloud)->dice);
+        return sim_market_dice(&((struct cloud *)cloud)->dice);
 }
 
 /* About exponential: whole half-lives by the toss of a coin, and a part of one. Integers all the way. */
@@ -373,7 +373,7 @@ int64_t cloud_next_us(struct cloud *c)
 
         if (!c->start_wall_us)
                 return CLOUD_NEVER; /* nobody has called yet */
-        market = market_next_us(&c->market);
+        market = sim_market_next_us(&c->market);
         return least(market == INT64_MAX ? CLOUD_NEVER : c->start_wall_us + market, c->machines_due_us);
 }
 
@@ -387,7 +387,7 @@ void cloud_advance(struct cloud *c, int64_t now_wall_us)
                 if (t > c->now_wall_us)
                         c->now_wall_us = t;
                 if (c->machines_due_us > t) {
-                        if (market_take(&c->market, &ev))
+                        if (sim_market_take(&c->market, &ev))
                                 market_event(c, ev);
                         continue;
                 }
@@ -495,7 +495,7 @@ int cloud_new(struct cloud **ret, struct cloud_params *p, struct pd_error *err)
                 trace_clear(&p->market.trace);
                 return pd_fail(err, PD_E_NOMEM, "no memory for a cloud");
         }
-        r = market_init(&c->market, &p->market, err);
+        r = sim_market_init(&c->market, &p->market, err);
         c->p = *p;
         if (r == 0)
                 r = add_quota(c, err);
@@ -516,7 +516,7 @@ struct cloud *cloud_free(struct cloud *c)
         for (size_t i = 0; c && i < c->machines_n; i++)
                 cloud_machine_free(c->machines[i]);
         if (c) {
-                market_clear(&c->market);
+                sim_market_clear(&c->market);
                 free(c->machines);
                 free(c->live);
         }

@@ -16,8 +16,8 @@
 #define CLOUD_NEVER INT64_MAX
 
 struct cloud_params {
-        struct market_params market; /* its trace is taken over */
-        struct faults faults;
+        struct sim_market_params market; /* its trace is taken over */
+        struct sim_faults faults;
         uint64_t seed;
         enum pd_lease_kind lease;    /* NATIVE_MOVABLE .. GUEST                                        */
         int64_t start_wall_us;       /* when the market begins; 0 = at the first call                  */

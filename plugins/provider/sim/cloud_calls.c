@@ -64,7 +64,7 @@ static int leave(struct cloud *c, enum fault_at at, struct pd_error *err)
 bool cloud_offer(const struct cloud *c, uint32_t i, struct pd_offer *ret)
 {
         const struct trace_offer *o;
-        const struct market_offer *now;
+        const struct sim_market_offer *now;
         int32_t alive;
 
         if (i >= c->market.t.offers_n)
@@ -298,7 +298,7 @@ static int check_quotas(const struct cloud *c, uint32_t offer, struct pd_error *
 
 static int check_capacity(struct cloud *c, const struct pd_launch *req, uint32_t offer, struct pd_error *err)
 {
-        const struct market_offer *now = &c->market.now[offer];
+        const struct sim_market_offer *now = &c->market.now[offer];
         int r;
 
         if (strike(c, FAULT_AT_LAUNCH, FAULT_QUOTA))

@@ -7,7 +7,7 @@
 
 struct cloud {
         struct cloud_params p;
-        struct market market;
+        struct sim_market market;
         uint64_t dice;
         int64_t start_wall_us; /* 0 = the first call sets it */
         int64_t now_wall_us;

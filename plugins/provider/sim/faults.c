@@ -59,10 +59,10 @@ static int read_rule(const char *at, const char *end, long line, struct fault_ru
         return 0;
 }
 
-int faults_read(const char *text, size_t n, struct faults *ret, struct pd_error *err)
+int faults_read(const char *text, size_t n, struct sim_faults *ret, struct pd_error *err)
 {
         const char *end = text + n, *stop;
-        struct faults f = { 0 };
+        struct sim_faults f = { 0 };
 
         for (long line = 1; text < end; line++, text = stop + 1) {
                 const char *at = text;
@@ -86,7 +86,7 @@ int faults_read(const char *text, size_t n, struct faults *ret, struct pd_error 
 }
 
 const struct fault_rule *faults_strike(
-        struct faults *f, enum fault_at at, enum fault_kind kind, uint64_t (*dice)(void *arg), void *arg)
+        struct sim_faults *f, enum fault_at at, enum fault_kind kind, uint64_t (*dice)(void *arg), void *arg)
 {
         const struct fault_rule *hit = NULL;
 

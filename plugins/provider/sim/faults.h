@@ -64,16 +64,16 @@ struct fault_rule {
         int64_t span_us, retry_us;
         uint64_t asked, struck;
 };
-struct faults {
+struct sim_faults {
         struct fault_rule rules[FAULTS_MAX];
         size_t n;
 };
 
 /* Lines end with a newline or ';'; '#' begins a comment. Refusals name the line. */
-int faults_read(const char *text, size_t n, struct faults *ret, struct pd_error *err);
+int faults_read(const char *text, size_t n, struct sim_faults *ret, struct pd_error *err);
 /* Does one strike here, now? dice(arg) gives 64 random bits. The rule that struck, or NULL. */
 const struct fault_rule *faults_strike(
-        struct faults *f, enum fault_at at, enum fault_kind kind, uint64_t (*dice)(void *arg), void *arg);
+        struct sim_faults *f, enum fault_at at, enum fault_kind kind, uint64_t (*dice)(void *arg), void *arg);
 extern const char *const fault_at_names[FAULT_AT_N];
 extern const char *const fault_kind_names[FAULT_KIND_N];
 

@@ -25,7 +25,7 @@ static const struct {
         { "gpu8", "A100", 96000, 8, 1152, 40, 32770000000 },
 };
 
-uint64_t market_dice(uint64_t *state)
+uint64_t sim_market_dice(uint64_t *state)
 {
         uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -34,11 +34,11 @@ uint64_t market_dice(uint64_t *state)
         return z ^ (z >> 31);
 }
 
-void market_clear(struct market *m)
+void sim_market_clear(struct sim_market *m)
 {
         trace_clear(&m->t);
         free(m->now);
-        *m = (struct market){ 0 };
+        *m = (struct sim_market){ 0 };
 }
 
 /* ---- a trace ---- */
@@ -117,7 +117,7 @@ static int announce_before(struct trace *t)
 
 /* ---- a market made up ---- */
 
-static void add_offer(struct market *m, uint32_t zone, size_t type, enum pd_market market, const char *name)
+static void add_offer(struct sim_market *m, uint32_t zone, size_t type, enum pd_market market, const char *name)
 {
         struct trace_offer *o = &m->t.offers[m->t.offers_n];
         bool spot = market == PD_MARKET_SPOT;
@@ -145,7 +145,7 @@ static void add_offer(struct market *m, uint32_t zone, size_t type, enum pd_mark
         m->t.offers_n++;
 }
 
-static int add_type(struct market *m, const char *name, struct pd_error *err)
+static int add_type(struct sim_market *m, const char *name, struct pd_error *err)
 {
         size_t type = 0;
 
@@ -166,7 +166,7 @@ static int add_type(struct market *m, const char *name, struct pd_error *err)
         return 0;
 }
 
-static int make_up(struct market *m, struct pd_error *err)
+static int make_up(struct sim_market *m, struct pd_error *err)
 {
         const char *at = m->p.types, *end = at + strlen(at);
         char name[65];
@@ -188,7 +188,7 @@ static int make_up(struct market *m, struct pd_error *err)
         return r;
 }
 
-static bool add_event(struct market *m, const struct trace_event *ev)
+static bool add_event(struct sim_market *m, const struct trace_event *ev)
 {
         if (m->t.events_n == m->events_room) {
                 size_t room = m->events_room ? 2 * m->events_room : 256;
@@ -206,19 +206,19 @@ static bool add_event(struct market *m, const struct trace_event *ev)
 /* One step of a price that wanders within 10 .. 110 % of on-demand and is drawn back to 30 %. */
 static int64_t price_step(uint64_t *dice, int64_t price, int64_t base)
 {
-        int64_t thousandths = (int64_t)(market_dice(dice) % 81) - 40, low = base / 3, high = base / 3 * 11;
+        int64_t thousandths = (int64_t)(sim_market_dice(dice) % 81) - 40, low = base / 3, high = base / 3 * 11;
 
         price += price / 1000 * thousandths + (base - price) / 50;
         return price < low ? low : price > high ? high : price;
 }
 
 /* One day of one spot offer: prices on a grid of the whole life, capacity by a chance a minute. */
-static bool make_offer_day(struct market *m, uint32_t offer, int64_t *price, int32_t *capacity)
+static bool make_offer_day(struct sim_market *m, uint32_t offer, int64_t *price, int32_t *capacity)
 {
         uint64_t dice = m->p.seed ^ UINT64_C(0x632be59bd9b4e019) * (offer + 1);
         int64_t base = m->t.offers[offer].price_nano_hour, every = m->p.price_every_us;
 
-        dice = market_dice(&dice) ^ (uint64_t)m->day * UINT64_C(0xd6e8feb86659fd93);
+        dice = sim_market_dice(&dice) ^ (uint64_t)m->day * UINT64_C(0xd6e8feb86659fd93);
         for (int64_t minute = 0; minute < DAY_MINUTES; minute++) {
                 int64_t at = m->day * DAY_US + minute * MINUTE_US;
                 bool up = *capacity != 0;
@@ -230,10 +230,10 @@ static bool make_offer_day(struct market *m, uint32_t offer, int64_t *price, int
                                                   .at_us = at, .value = *price, .offer = offer, .what = TRACE_PRICE }))
                                 return false;
                 }
-                if (m->p.down_us == 0 || at == 0 || market_dice(&dice) % (uint64_t)(mean > 0 ? mean : 1) != 0)
+                if (m->p.down_us == 0 || at == 0 || sim_market_dice(&dice) % (uint64_t)(mean > 0 ? mean : 1) != 0)
                         continue;
                 *capacity = up ? 0 : m->p.stock;
-                at += (int64_t)(market_dice(&dice) % (uint64_t)MINUTE_US);
+                at += (int64_t)(sim_market_dice(&dice) % (uint64_t)MINUTE_US);
                 if (!add_event(m, &(struct trace_event){ .at_us = at,
                                           .value = *capacity,
                                           .gone_us = -1,
@@ -245,7 +245,7 @@ static bool make_offer_day(struct market *m, uint32_t offer, int64_t *price, int
 }
 
 /* The next day in place of the one that is over. Without memory the market stands still: no event is better than half a day. */
-static void make_day(struct market *m)
+static void make_day(struct sim_market *m)
 {
         bool good = true;
 
@@ -264,11 +264,11 @@ static void make_day(struct market *m)
 
 /* ---- both ---- */
 
-int market_init(struct market *m, struct market_params *p, struct pd_error *err)
+int sim_market_init(struct sim_market *m, struct sim_market_params *p, struct pd_error *err)
 {
         int r = 0;
 
-        *m = (struct market){ .p = *p, .t = p->trace, .day = -1 };
+        *m = (struct sim_market){ .p = *p, .t = p->trace, .day = -1 };
         p->trace = (struct trace){ 0 };
         m->p.trace = (struct trace){ 0 };
         if (!m->t.offers_n)
@@ -281,17 +281,17 @@ int market_init(struct market *m, struct market_params *p, struct pd_error *err)
                         r = pd_fail(err, PD_E_NOMEM, "no memory for %zu offers", m->t.offers_n);
         }
         if (r < 0) {
-                market_clear(m);
+                sim_market_clear(m);
                 return r;
         }
         for (size_t i = 0; i < m->t.offers_n; i++)
-                m->now[i] = (struct market_offer){ .price_nano_hour = m->t.offers[i].price_nano_hour,
+                m->now[i] = (struct sim_market_offer){ .price_nano_hour = m->t.offers[i].price_nano_hour,
                         .capacity = m->t.offers[i].capacity,
                         .listed = m->t.offers[i].listed };
         return 0;
 }
 
-int64_t market_next_us(struct market *m)
+int64_t sim_market_next_us(struct sim_market *m)
 {
         /* long steps of the price leave days without events; months of them are the end of it */
         for (int quiet = 0; m->made_up && m->cursor == m->t.events_n && quiet < 90; quiet++)
@@ -299,11 +299,11 @@ int64_t market_next_us(struct market *m)
         return m->cursor < m->t.events_n ? m->t.events[m->cursor].at_us : INT64_MAX;
 }
 
-bool market_take(struct market *m, const struct trace_event **ret)
+bool sim_market_take(struct sim_market *m, const struct trace_event **ret)
 {
         const struct trace_event *ev;
 
-        if (market_next_us(m) == INT64_MAX)
+        if (sim_market_next_us(m) == INT64_MAX)
                 return false;
         ev = &m->t.events[m->cursor++];
         switch ((enum trace_what)ev->what) {

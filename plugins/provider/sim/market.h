@@ -11,7 +11,7 @@
 #define MARKET_TYPES_MAX 16u
 #define MARKET_ZONES_MAX 26u
 
-struct market_params {
+struct sim_market_params {
         uint64_t seed;
         struct trace trace; /* given; offers_n 0 = make one up */
         bool notice_before; /* a fall of capacity is announced before, so that the machines are gone at its time */
@@ -27,17 +27,17 @@ struct market_params {
         int32_t stock;          /* machines of a spot pool while it can be had; -1 = no limit */
 };
 
-struct market_offer { /* as it is at the market's time */
+struct sim_market_offer { /* as it is at the market's time */
         int64_t price_nano_hour;
         int64_t price_at_us; /* since the start: when this price began */
         int32_t capacity;
         bool listed;
 };
 
-struct market {
-        struct market_params p;
+struct sim_market {
+        struct sim_market_params p;
         struct trace t;
-        struct market_offer *now;
+        struct sim_market_offer *now;
         size_t cursor; /* of t.events */
         bool made_up;
         int64_t day; /* made up to the end of this day; -1 = none yet */
@@ -45,13 +45,13 @@ struct market {
 };
 
 /* p->trace is taken over, whatever comes back. */
-int market_init(struct market *m, struct market_params *p, struct pd_error *err);
-void market_clear(struct market *m);
+int sim_market_init(struct sim_market *m, struct sim_market_params *p, struct pd_error *err);
+void sim_market_clear(struct sim_market *m);
 /* The next event's time since the start; INT64_MAX = no more. */
-int64_t market_next_us(struct market *m);
+int64_t sim_market_next_us(struct sim_market *m);
 /* Takes it, and applies it to m->now. False = there is none. Borrowed until the next call. */
-bool market_take(struct market *m, const struct trace_event **ret);
+bool sim_market_take(struct sim_market *m, const struct trace_event **ret);
 /* SplitMix64: the next of a stream. */
-uint64_t market_dice(uint64_t *state);
+uint64_t sim_market_dice(uint64_t *state);
 
 #endif
