@@ -477,6 +477,7 @@ static int add_quota(struct cloud *c, struct pd_error *err)
                 return 0;
         if (c->market.t.quotas_n == TRACE_QUOTAS_MAX)
                 return pd_fail(err, PD_E_INVALID, "the trace has %u quotas already", TRACE_QUOTAS_MAX);
+        c->market.quotas[c->market.t.quotas_n] = c->p.quota;
         c->market.t.quotas[c->market.t.quotas_n++] = c->p.quota;
         return 0;
 }

@@ -284,11 +284,22 @@ int sim_market_init(struct sim_market *m, struct sim_market_params *p, struct pd
                 sim_market_clear(m);
                 return r;
         }
+        memcpy(m->quotas, m->t.quotas, sizeof m->quotas);
+        sim_market_rewind(m);
+        return 0;
+}
+
+void sim_market_rewind(struct sim_market *m)
+{
         for (size_t i = 0; i < m->t.offers_n; i++)
                 m->now[i] = (struct sim_market_offer){ .price_nano_hour = m->t.offers[i].price_nano_hour,
                         .capacity = m->t.offers[i].capacity,
                         .listed = m->t.offers[i].listed };
-        return 0;
+        memcpy(m->t.quotas, m->quotas, sizeof m->quotas);
+        m->cursor = 0;
+        m->day = -1;
+        if (m->made_up)
+                m->t.events_n = 0;
 }
 
 int64_t sim_market_next_us(struct sim_market *m)

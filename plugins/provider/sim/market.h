@@ -42,11 +42,14 @@ struct sim_market {
         bool made_up;
         int64_t day; /* made up to the end of this day; -1 = none yet */
         size_t events_room;
+        struct trace_quota quotas[TRACE_QUOTAS_MAX]; /* at the start */
 };
 
 /* p->trace is taken over, whatever comes back. */
 int sim_market_init(struct sim_market *m, struct sim_market_params *p, struct pd_error *err);
 void sim_market_clear(struct sim_market *m);
+/* Back to the start. */
+void sim_market_rewind(struct sim_market *m);
 /* The next event's time since the start; INT64_MAX = no more. */
 int64_t sim_market_next_us(struct sim_market *m);
 /* Takes it, and applies it to m->now. False = there is none. Borrowed until the next call. */
