@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/columns.h"
 
+#include "store/bill.h"
+
 static int corrupt(sqlite3_stmt *st, int column, struct pd_error *err)
 {
         return pd_fail(err, PD_E_CORRUPT,
@@ -62,7 +64,7 @@ int column_job(sqlite3_stmt *st, struct job *ret, int *ret_at, struct pd_error *
         if ((r = column_id(st, 0, &row.id, err)) < 0)
                 return r;
         JOB_COLUMNS(READ_E, READ_I, READ_B)
-        if (row.op_mode > OP_KEEP || id_is_null(row.id))
+        if (row.op_mode > OP_MOVE || row.move > MOVE_BACK || id_is_null(row.id))
                 return corrupt(st, 0, err);
         *ret = row;
         if (ret_at)
@@ -91,5 +93,52 @@ int column_checkpoint(sqlite3_stmt *st, struct checkpoint *ret, struct pd_error 
                 return r;
         CHECKPOINT_COLUMNS(READ_B, READ_I, READ_T)
         *ret = row;
+        return 0;
+}
+
+int column_account(sqlite3_stmt *st, struct ledger_account *ret, struct pd_error *err)
+{
+        struct ledger_account row = { .id = (uint32_t)sqlite3_column_int64(st, 0), .live = true };
+        int at = 0, r;
+
+        ACCOUNT_COLUMNS(READ_E, READ_I, READ_T)
+        *ret = row;
+        return 0;
+}
+
+int column_hold(sqlite3_stmt *st, struct ledger_hold *ret, struct pd_error *err)
+{
+        struct ledger_hold row = { .id = (uint32_t)sqlite3_column_int64(st, 0) };
+        int at = 0, r;
+
+        HOLD_COLUMNS(READ_E, READ_I, READ_B)
+        for (size_t i = 0; i < LEDGER_SCOPE_N; i++)
+                row.account[i] = (uint32_t)sqlite3_column_int64(st, ++at); /* -1 is LEDGER_NONE */
+        *ret = row;
+        return 0;
+}
+
+int column_line(sqlite3_stmt *st, struct store_bill *ret_bill, struct ledger_line *ret, struct pd_error *err)
+{
+        struct ledger_line line = { .hold = LEDGER_NONE };
+        int at = 1, r;
+
+        if ((r = column_id(st, 0, &line.what, err)) < 0)
+                return r;
+        line.seq = (uint32_t)sqlite3_column_int64(st, 1);
+        {
+                struct ledger_line row = line;
+
+                LINE_COLUMNS(READ_E, READ_I)
+                line = row;
+        }
+        {
+                struct store_bill row = { .what = line.what };
+
+                BILL_COLUMNS(READ_E, READ_I, READ_B, READ_T)
+                line.job = row.job;
+                *ret_bill = row;
+        }
+        *ret = line;
         return 0;
 }

@@ -43,6 +43,10 @@ enum read_stmt {
         READ_KEY,
         READ_SETTINGS,
         READ_META,
+        READ_ACCOUNTS,
+        READ_HOLDS,
+        READ_BILL,
+        READ_BILL_JOB,
         READ_N
 };
 

@@ -8,6 +8,13 @@
 #define SCAN "SELECT " JOB_SELECT "," DOC " FROM job LEFT JOIN job_spec ON job_spec.job=job.id WHERE job.id<?1 "
 #define SCAN_END " ORDER BY job.id DESC LIMIT ?2"
 
+#define BILL                                                                                                        \
+        "SELECT l.what,l.seq,l.kind,l.from_wall_us,l.until_wall_us,l.price_nano_hour,l.us,l.nano,b.kind,b.machine," \
+        "b.job,b.uid,b.connection,b.project,b.offer,b.currency,b.from_wall_us FROM "
+#define BILL_END                                                                                          \
+        " AND l.until_wall_us>=?2 AND l.from_wall_us<?3 AND (?4 IS NULL OR b.uid=?4) AND (?5 IS NULL OR " \
+        "b.connection=?5) AND (?6 IS NULL OR b.project=?6) ORDER BY b.from_wall_us,l.what,l.seq"
+
 static const char *const sql[READ_N] = {
         [READ_LIVE_JOBS] = "SELECT " JOB_SELECT " FROM job WHERE live=1",
         [READ_KEPT_JOBS] =
@@ -39,6 +46,10 @@ static const char *const sql[READ_N] = {
         [READ_KEY] = "SELECT job,body_digest FROM idempotency WHERE uid=? AND key=?",
         [READ_SETTINGS] = "SELECT key,value FROM setting WHERE project=?",
         [READ_META] = "SELECT value FROM meta WHERE key=?",
+        [READ_ACCOUNTS] = "SELECT " ACCOUNT_SELECT " FROM ledger_account",
+        [READ_HOLDS] = "SELECT " HOLD_SELECT " FROM ledger_hold",
+        [READ_BILL] = BILL "ledger_line l JOIN bill b ON b.what=l.what WHERE ?1 IS NULL" BILL_END,
+        [READ_BILL_JOB] = BILL "bill b JOIN ledger_line l ON l.what=b.what WHERE b.job=?1" BILL_END,
 };
 
 void read_forget(struct store *s)

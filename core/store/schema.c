@@ -71,8 +71,42 @@ static const char version_1[] =
         " PRIMARY KEY(project, key)) STRICT, WITHOUT ROWID;"
         "PRAGMA application_id=1886549092;"; /* "prtd": file(1) can tell what it is */
 
+/* Moves, and the ledger. What a bill is of (bill) is written with the reservation; a line of it never changes. */
+static const char version_2[] =
+        "ALTER TABLE job ADD COLUMN other BLOB;"
+        "ALTER TABLE job ADD COLUMN other_generation INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN move INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN moves_lost INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN moved_wall_us INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN left_rate_nano INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN move_cost_nano INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN state_bytes INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE machine ADD COLUMN ends_wall_us INTEGER NOT NULL DEFAULT 0;"
+        "CREATE TABLE ledger_account(id INTEGER NOT NULL PRIMARY KEY, scope TEXT NOT NULL, key TEXT NOT NULL,"
+        " currency TEXT NOT NULL, holds INTEGER NOT NULL, capped INTEGER NOT NULL, cap_nano INTEGER NOT NULL,"
+        " from_wall_us INTEGER NOT NULL, until_wall_us INTEGER NOT NULL, spent_nano INTEGER NOT NULL,"
+        " before_nano INTEGER NOT NULL, open_nano INTEGER NOT NULL) STRICT;"
+        /* connection, project, job_account: ids of accounts, -1 = none */
+        "CREATE TABLE ledger_hold(id INTEGER NOT NULL PRIMARY KEY, what BLOB NOT NULL, job BLOB, kind TEXT NOT NULL,"
+        " state TEXT NOT NULL, connection INTEGER NOT NULL, project INTEGER NOT NULL, job_account INTEGER NOT NULL,"
+        " price_changes INTEGER NOT NULL, lines INTEGER NOT NULL, price_nano_hour INTEGER NOT NULL,"
+        " ceiling_nano_hour INTEGER NOT NULL, minimum_us INTEGER NOT NULL, step_us INTEGER NOT NULL,"
+        " lag_us INTEGER NOT NULL, flat_worst_nano INTEGER NOT NULL, from_wall_us INTEGER NOT NULL,"
+        " stop_wall_us INTEGER NOT NULL, segment_wall_us INTEGER NOT NULL, until_wall_us INTEGER NOT NULL,"
+        " segment_nano INTEGER NOT NULL, time_nano INTEGER NOT NULL, other_nano INTEGER NOT NULL,"
+        " worst_nano INTEGER NOT NULL) STRICT;"
+        "CREATE TABLE bill(what BLOB NOT NULL PRIMARY KEY, kind TEXT NOT NULL, machine BLOB, job BLOB,"
+        " uid INTEGER NOT NULL, connection TEXT NOT NULL, project TEXT NOT NULL, offer TEXT NOT NULL,"
+        " currency TEXT NOT NULL, from_wall_us INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+        "CREATE INDEX bill_job ON bill(job) WHERE job IS NOT NULL;"
+        "CREATE TABLE ledger_line(what BLOB NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL,"
+        " from_wall_us INTEGER NOT NULL, until_wall_us INTEGER NOT NULL, price_nano_hour INTEGER NOT NULL,"
+        " us INTEGER NOT NULL, nano INTEGER NOT NULL, PRIMARY KEY(what, seq)) STRICT, WITHOUT ROWID;"
+        "CREATE INDEX ledger_line_time ON ledger_line(until_wall_us);";
+
 const struct schema_step schema_steps[] = {
         { 1, version_1 },
+        { 2, version_2 },
 };
 const size_t schema_steps_n = ARRAY_LEN(schema_steps);
 

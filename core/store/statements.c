@@ -5,6 +5,14 @@
 #define ALL_JOB(m_) JOB_COLUMNS(m_, m_, m_)
 #define ALL_MACHINE(m_) MACHINE_COLUMNS(m_, m_)
 #define ALL_CHECKPOINT(m_) CHECKPOINT_COLUMNS(m_, m_, m_)
+#define ALL_ACCOUNT(m_) ACCOUNT_COLUMNS(m_, m_, m_)
+#define ALL_HOLD(m_) HOLD_COLUMNS(m_, m_, m_)
+#define ALL_LINE(m_) LINE_COLUMNS(m_, m_)
+#define ALL_BILL(m_) BILL_COLUMNS(m_, m_, m_, m_)
+/* Bills that began and ended before then. */
+#define OLD_BILLS                                                                                         \
+        "(SELECT what FROM bill WHERE from_wall_us<?1 AND what NOT IN(SELECT what FROM ledger_hold) AND " \
+        "what NOT IN(SELECT what FROM ledger_line WHERE until_wall_us>=?1))"
 #define OF_JOB(table_)                                      \
         {                                                   \
                 "DELETE FROM " table_ " WHERE job=?", false \
@@ -68,4 +76,19 @@ const struct stmt_row store_statements[STMT_N] = {
         [STMT_SETTING] = { "REPLACE INTO setting(project,key,value)VALUES(?,?,?)", false },
         [STMT_SETTING_UNSET] = { "DELETE FROM setting WHERE project=? AND key=?", false },
         [STMT_META] = { "REPLACE INTO meta(key,value)VALUES(?,?)", false },
+        [STMT_ACCOUNT] = { "REPLACE INTO ledger_account(id" ALL_ACCOUNT(COLUMN_NAME) ")VALUES(?" ALL_ACCOUNT(
+                                   COLUMN_SLOT) ")",
+                false },
+        [STMT_ACCOUNT_DELETE] = { "DELETE FROM ledger_account WHERE id=?", true },
+        [STMT_HOLD] = { "REPLACE INTO ledger_hold(id" ALL_HOLD(COLUMN_NAME) HOLD_ACCOUNTS
+                ")VALUES(?" ALL_HOLD(COLUMN_SLOT) ",?,?,?)",
+                false },
+        [STMT_HOLD_DELETE] = { "DELETE FROM ledger_hold WHERE id=?", true },
+        [STMT_BILL] = { "INSERT INTO bill(what" ALL_BILL(COLUMN_NAME) ")VALUES(?" ALL_BILL(COLUMN_SLOT) ")", true },
+        /* a line that is there already is never written over */
+        [STMT_LINE] = { "INSERT INTO ledger_line(what,seq" ALL_LINE(COLUMN_NAME) ")VALUES(?,?" ALL_LINE(
+                                COLUMN_SLOT) ")",
+                true },
+        [STMT_LINE_PRUNE] = { "DELETE FROM ledger_line WHERE what IN " OLD_BILLS, false },
+        [STMT_BILL_PRUNE] = { "DELETE FROM bill WHERE what IN " OLD_BILLS, false },
 };

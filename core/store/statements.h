@@ -33,6 +33,14 @@ enum stmt {
         STMT_SETTING,
         STMT_SETTING_UNSET,
         STMT_META,
+        STMT_ACCOUNT,
+        STMT_ACCOUNT_DELETE,
+        STMT_HOLD,
+        STMT_HOLD_DELETE,
+        STMT_BILL,
+        STMT_LINE,
+        STMT_LINE_PRUNE,
+        STMT_BILL_PRUNE,
         STMT_N
 };
 

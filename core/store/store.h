@@ -8,7 +8,7 @@
  *
  * Reads (get, scan) run on the loop on a connection of their own and see what is committed: all reads of one turn of the loop see one state,
  * at least as new as every done that was called. They are short.
- * Includes base and spec. Keeps no copy of the hot records: core/executor owns those. */
+ * Includes base, spec and ledger. Keeps no copy of the hot records: core/executor owns those. */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
@@ -17,6 +17,7 @@
 #include "base/base.h"
 #include "base/id.h"
 #include "base/js.h"
+#include "ledger/ledger.h"
 #include "spec/life.h"
 
 /* What the loop keeps in memory for each live job. No pointers: it is copied as it is. */
@@ -106,6 +107,7 @@ struct machine {
         int64_t stop_sure_wall_us;     /* earliest hard stop read back  */
         int64_t stop_possible_wall_us; /* latest ever asked for         */
         int64_t notice_wall_us;        /* a notice's deadline; 0 = none */
+        int64_t ends_wall_us;          /* the provider's fixed limit on its life; 0 = none */
 };
 
 /* kind, text. An intent is written before its call and closed with the call's result. */
@@ -147,6 +149,16 @@ struct checkpoint {
         char progress[65], image_digest[80];
 };
 
+/* What a reservation of the ledger is of, written with it and never changed: its lines say the rest. */
+struct store_bill {
+        struct id what; /* as the hold's: what + seq of a line is an id that never changes    */
+        struct id machine, job;
+        uint32_t uid;
+        uint8_t kind; /* enum ledger_kind */
+        char connection[49], project[65], offer[180], currency[4];
+        int64_t from_wall_us;
+};
+
 /* --- one transaction --- */
 struct txn;
 struct txn *txn_new(void); /* NULL = no memory; adders on it fail softly and store_apply() reports -PD_E_NOMEM */
@@ -171,6 +183,10 @@ void txn_idempotency(
 void txn_setting(
         struct txn *t, const char *project /* "" = everyone */, const char *key, const char *value /* NULL = unset */);
 void txn_meta(struct txn *t, const char *key, const char *value);
+/* The rows that a call of the ledger changed, as they stand in it now, and the lines. */
+void txn_ledger(struct txn *t, const struct ledger *l, const struct ledger_change *c);
+void txn_bill(struct txn *t, const struct store_bill *b); /* with the change that opened its hold */
+void txn_bill_prune(struct txn *t, int64_t ended_before_wall_us);
 bool txn_is_empty(const struct txn *t);
 
 /* --- the store --- */
@@ -235,6 +251,20 @@ int store_get_checkpoint(struct store *s, struct id id, struct checkpoint *ret, 
 int store_find_key(struct store *s, uint32_t uid, const char *key, const char *body_digest, struct id *ret_job,
         struct pd_error *err);
 int store_settings(struct store *s, const char *project, json_t **ret, struct pd_error *err);
+/* The ledger as it was stored; -PD_E_CORRUPT: what is there does not add up. */
+int store_load_ledger(struct store *s, struct ledger *ret, struct pd_error *err);
+/* Lines of bills, each bill's in their order, bills as they began. NULL, null and false leave all in; times: what touches them. */
+struct store_bill_filter {
+        struct id job;
+        const char *connection, *project;
+        uint32_t uid; /* with only_uid */
+        bool only_uid;
+        int64_t from_wall_us, until_wall_us; /* INT64_MIN, INT64_MAX = all */
+};
+int store_scan_bill(struct store *s, const struct store_bill_filter *f,
+        int (*each)(void *arg, const struct store_bill *b, const struct ledger_line *line), void *arg,
+        struct pd_error *err);
+const char *ledger_line_kind_name(enum ledger_line_kind k); /* "time" */
 int store_get_meta(struct store *s, const char *key, char **ret /* NULL = none */, struct pd_error *err);
 
 #endif

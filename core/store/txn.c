@@ -54,7 +54,7 @@ static void put(struct txn *t, const void *bytes, size_t n)
         t->n += n;
 }
 
-static void put_op(struct txn *t, enum stmt stmt)
+void txn_put_op(struct txn *t, enum stmt stmt)
 {
         uint8_t head[2] = { (uint8_t)stmt, 0 };
 
@@ -80,17 +80,17 @@ static void put_value(struct txn *t, enum value_tag tag, const void *bytes, size
                 t->at[t->op + 1]++;
 }
 
-static void put_int(struct txn *t, int64_t v)
+void txn_put_int(struct txn *t, int64_t v)
 {
         put_value(t, VALUE_INT, &v, sizeof v);
 }
 
-static void put_text(struct txn *t, const char *text)
+void txn_put_text(struct txn *t, const char *text)
 {
         put_value(t, text ? VALUE_TEXT : VALUE_NULL, text, text ? strlen(text) : 0);
 }
 
-static void put_id(struct txn *t, struct id id)
+void txn_put_id(struct txn *t, struct id id)
 {
         bool null = id_is_null(id);
 
@@ -164,65 +164,65 @@ static const char *job_fault(const struct job *before, const struct job *after, 
         return err->text;
 }
 
-#define PUT_E(c_, enum_) put_text(t, enum_##_name((enum enum_)j->c_));
-#define PUT_I(c_) put_int(t, (int64_t)j->c_);
-#define PUT_B(c_) put_id(t, j->c_);
+#define PUT_E(c_, enum_) txn_put_text(t, enum_##_name((enum enum_)j->c_));
+#define PUT_I(c_) txn_put_int(t, (int64_t)j->c_);
+#define PUT_B(c_) txn_put_id(t, j->c_);
 
 /* New rows have no NULL texts; an update's NULL keeps what is there. */
 static void put_job_texts(struct txn *t, const struct job_doc *d, const char *message, const char *absent)
 {
-        put_text(t, str_or(d->offer, absent));
-        put_text(t, str_or(message, str_or(d->message, absent)));
-        put_text(t, str_or(d->image_digest, absent));
-        put_text(t, str_or(d->trouble, absent));
+        txn_put_text(t, str_or(d->offer, absent));
+        txn_put_text(t, str_or(message, str_or(d->message, absent)));
+        txn_put_text(t, str_or(d->image_digest, absent));
+        txn_put_text(t, str_or(d->trouble, absent));
 }
 
 static void put_job_names(struct txn *t, const struct job_doc *d, const char *absent)
 {
-        put_text(t, str_or(d->name, absent));
-        put_text(t, str_or(d->user, absent));
-        put_text(t, str_or(d->project, absent));
+        txn_put_text(t, str_or(d->name, absent));
+        txn_put_text(t, str_or(d->user, absent));
+        txn_put_text(t, str_or(d->project, absent));
 }
 
 static void put_history(struct txn *t, const struct job *before, const struct job *after, enum job_event event,
         int64_t now_wall_us, const char *message)
 {
-        put_op(t, STMT_HISTORY);
-        put_id(t, after->id);
-        put_int(t, now_wall_us);
-        put_text(t, job_event_name(event));
-        put_text(t, before ? job_state_name((enum job_state)before->state) : "");
-        put_text(t, job_state_name((enum job_state)after->state));
-        put_text(t, job_result_name((enum job_result)after->result));
-        put_text(t, job_cause_name((enum job_cause)after->cause));
-        put_int(t, after->generation);
+        txn_put_op(t, STMT_HISTORY);
+        txn_put_id(t, after->id);
+        txn_put_int(t, now_wall_us);
+        txn_put_text(t, job_event_name(event));
+        txn_put_text(t, before ? job_state_name((enum job_state)before->state) : "");
+        txn_put_text(t, job_state_name((enum job_state)after->state));
+        txn_put_text(t, job_result_name((enum job_result)after->result));
+        txn_put_text(t, job_cause_name((enum job_cause)after->cause));
+        txn_put_int(t, after->generation);
         /* leaving a machine is told with the machine that was left */
-        put_id(t, before && id_is_null(after->machine) ? before->machine : after->machine);
-        put_text(t, str_or(message, ""));
+        txn_put_id(t, before && id_is_null(after->machine) ? before->machine : after->machine);
+        txn_put_text(t, str_or(message, ""));
 }
 
 static void put_job_insert(struct txn *t, const struct job *j, const struct job_doc *doc, const char *message)
 {
-        put_op(t, STMT_JOB_INSERT);
-        put_id(t, j->id);
+        txn_put_op(t, STMT_JOB_INSERT);
+        txn_put_id(t, j->id);
         JOB_COLUMNS(PUT_E, PUT_I, PUT_B)
         put_job_texts(t, doc, message, "");
         put_job_names(t, doc, "");
-        put_op(t, STMT_SPEC_INSERT);
-        put_id(t, j->id);
-        put_text(t, doc->spec);
-        put_text(t, doc->settings);
+        txn_put_op(t, STMT_SPEC_INSERT);
+        txn_put_id(t, j->id);
+        txn_put_text(t, doc->spec);
+        txn_put_text(t, doc->settings);
 }
 
 static void put_job_row(
         struct txn *t, const struct job *before, const struct job *j, const struct job_doc *doc, const char *message)
 {
-        put_op(t, STMT_JOB_UPDATE);
+        txn_put_op(t, STMT_JOB_UPDATE);
         put_job_texts(t, doc, message, NULL);
         JOB_CHANGING_COLUMNS(PUT_E, PUT_I, PUT_B)
-        put_id(t, j->id);
-        put_text(t, job_state_name((enum job_state)before->state));
-        put_int(t, j->generation);
+        txn_put_id(t, j->id);
+        txn_put_text(t, job_state_name((enum job_state)before->state));
+        txn_put_int(t, j->generation);
 }
 
 static void put_job_update(struct txn *t, const struct job *before, const struct job *after,
@@ -233,20 +233,20 @@ static void put_job_update(struct txn *t, const struct job *before, const struct
 
         put_job_row(t, before, after, doc, message);
         if ((before->state == JOB_ENDED) != (after->state == JOB_ENDED)) {
-                put_op(t, STMT_JOB_LIVE);
-                put_int(t, after->state != JOB_ENDED);
-                put_id(t, after->id);
+                txn_put_op(t, STMT_JOB_LIVE);
+                txn_put_int(t, after->state != JOB_ENDED);
+                txn_put_id(t, after->id);
         }
         if (doc->name || doc->user || doc->project) {
-                put_op(t, STMT_JOB_NAMES);
+                txn_put_op(t, STMT_JOB_NAMES);
                 put_job_names(t, doc, NULL);
-                put_id(t, after->id);
+                txn_put_id(t, after->id);
         }
         if (doc->spec || doc->settings) {
-                put_op(t, STMT_SPEC_UPDATE);
-                put_text(t, doc->spec);
-                put_text(t, doc->settings);
-                put_id(t, after->id);
+                txn_put_op(t, STMT_SPEC_UPDATE);
+                txn_put_text(t, doc->spec);
+                txn_put_text(t, doc->settings);
+                txn_put_id(t, after->id);
         }
 }
 
@@ -277,23 +277,23 @@ void txn_job_remove(struct txn *t, struct id job)
                 STMT_INTERVAL_DELETE, STMT_INTENT_DELETE, STMT_CHECKPOINT_DELETE, STMT_IDEMPOTENCY_DELETE };
 
         for (size_t i = 0; t && i < ARRAY_LEN(all); i++) {
-                put_op(t, all[i]);
-                put_id(t, job);
+                txn_put_op(t, all[i]);
+                txn_put_id(t, job);
         }
 }
 
 /* --- the rest --- */
 
-#define PUT_M_I(c_) put_int(t, (int64_t)m->c_);
-#define PUT_M_T(c_) put_text(t, m->c_);
-#define PUT_M_B(c_) put_id(t, m->c_);
+#define PUT_M_I(c_) txn_put_int(t, (int64_t)m->c_);
+#define PUT_M_T(c_) txn_put_text(t, m->c_);
+#define PUT_M_B(c_) txn_put_id(t, m->c_);
 
 void txn_machine(struct txn *t, const struct machine *m)
 {
         if (!t)
                 return;
-        put_op(t, STMT_MACHINE);
-        put_id(t, m->id);
+        txn_put_op(t, STMT_MACHINE);
+        txn_put_id(t, m->id);
         MACHINE_COLUMNS(PUT_M_I, PUT_M_T)
 }
 
@@ -301,8 +301,8 @@ void txn_checkpoint(struct txn *t, const struct checkpoint *m)
 {
         if (!t)
                 return;
-        put_op(t, STMT_CHECKPOINT);
-        put_id(t, m->id);
+        txn_put_op(t, STMT_CHECKPOINT);
+        txn_put_id(t, m->id);
         CHECKPOINT_COLUMNS(PUT_M_B, PUT_M_I, PUT_M_T)
 }
 
@@ -310,26 +310,26 @@ void txn_intent_open(struct txn *t, const struct intent *i)
 {
         if (!t)
                 return;
-        put_op(t, STMT_INTENT_OPEN);
-        put_id(t, i->id);
-        put_text(t, intent_kind_name((enum intent_kind)i->kind));
-        put_int(t, i->generation);
-        put_id(t, i->job);
-        put_id(t, i->machine);
-        put_int(t, i->opened_wall_us);
-        put_text(t, str_or(i->body, "{}"));
+        txn_put_op(t, STMT_INTENT_OPEN);
+        txn_put_id(t, i->id);
+        txn_put_text(t, intent_kind_name((enum intent_kind)i->kind));
+        txn_put_int(t, i->generation);
+        txn_put_id(t, i->job);
+        txn_put_id(t, i->machine);
+        txn_put_int(t, i->opened_wall_us);
+        txn_put_text(t, str_or(i->body, "{}"));
 }
 
 void txn_intent_close(struct txn *t, struct id id, const char *outcome, int64_t now_wall_us)
 {
         if (!t)
                 return;
-        put_op(t, STMT_INTENT_CLOSE);
-        put_text(t, str_or(outcome, ""));
-        put_int(t, now_wall_us > 0 ? now_wall_us : 1); /* 0 says open */
-        put_id(t, id);
-        put_op(t, STMT_INTENT_PRUNE);
-        put_int(t, now_wall_us - INTENT_KEEP_US);
+        txn_put_op(t, STMT_INTENT_CLOSE);
+        txn_put_text(t, str_or(outcome, ""));
+        txn_put_int(t, now_wall_us > 0 ? now_wall_us : 1); /* 0 says open */
+        txn_put_id(t, id);
+        txn_put_op(t, STMT_INTENT_PRUNE);
+        txn_put_int(t, now_wall_us - INTENT_KEEP_US);
 }
 
 void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_us, const char *policy, const char *act,
@@ -342,15 +342,15 @@ void txn_decision(struct txn *t, struct id id, struct id job, int64_t now_wall_u
         text = evidence ? js_dump(evidence) : NULL;
         if (evidence && !text)
                 t->no_memory = true;
-        put_op(t, STMT_DECISION);
-        put_id(t, id);
-        put_id(t, job);
-        put_int(t, now_wall_us);
-        put_text(t, str_or(policy, ""));
-        put_text(t, str_or(act, ""));
-        put_text(t, str_or(why, ""));
-        put_text(t, str_or(text, "null"));
-        put_text(t, str_or(user, ""));
+        txn_put_op(t, STMT_DECISION);
+        txn_put_id(t, id);
+        txn_put_id(t, job);
+        txn_put_int(t, now_wall_us);
+        txn_put_text(t, str_or(policy, ""));
+        txn_put_text(t, str_or(act, ""));
+        txn_put_text(t, str_or(why, ""));
+        txn_put_text(t, str_or(text, "null"));
+        txn_put_text(t, str_or(user, ""));
 }
 
 void txn_interval(struct txn *t, struct id job, const char *policy, const char *why, int64_t first_wall_us,
@@ -358,14 +358,14 @@ void txn_interval(struct txn *t, struct id job, const char *policy, const char *
 {
         if (!t)
                 return;
-        put_op(t, STMT_INTERVAL);
-        put_id(t, job);
-        put_text(t, policy);
-        put_text(t, str_or(why, ""));
-        put_int(t, first_wall_us);
-        put_int(t, last_wall_us);
-        put_int(t, count);
-        put_text(t, str_or(best_margin, ""));
+        txn_put_op(t, STMT_INTERVAL);
+        txn_put_id(t, job);
+        txn_put_text(t, policy);
+        txn_put_text(t, str_or(why, ""));
+        txn_put_int(t, first_wall_us);
+        txn_put_int(t, last_wall_us);
+        txn_put_int(t, count);
+        txn_put_text(t, str_or(best_margin, ""));
 }
 
 void txn_idempotency(
@@ -373,12 +373,12 @@ void txn_idempotency(
 {
         if (!t)
                 return;
-        put_op(t, STMT_IDEMPOTENCY);
-        put_int(t, uid);
-        put_text(t, key);
-        put_text(t, str_or(body_digest, ""));
-        put_id(t, job);
-        put_int(t, now_wall_us);
+        txn_put_op(t, STMT_IDEMPOTENCY);
+        txn_put_int(t, uid);
+        txn_put_text(t, key);
+        txn_put_text(t, str_or(body_digest, ""));
+        txn_put_id(t, job);
+        txn_put_int(t, now_wall_us);
         free(t->key);
         t->key = strdup(key);
         t->key_uid = uid;
@@ -390,18 +390,18 @@ void txn_setting(struct txn *t, const char *project, const char *key, const char
 {
         if (!t)
                 return;
-        put_op(t, value ? STMT_SETTING : STMT_SETTING_UNSET);
-        put_text(t, str_or(project, ""));
-        put_text(t, key);
+        txn_put_op(t, value ? STMT_SETTING : STMT_SETTING_UNSET);
+        txn_put_text(t, str_or(project, ""));
+        txn_put_text(t, key);
         if (value)
-                put_text(t, value);
+                txn_put_text(t, value);
 }
 
 void txn_meta(struct txn *t, const char *key, const char *value)
 {
         if (!t)
                 return;
-        put_op(t, STMT_META);
-        put_text(t, key);
-        put_text(t, str_or(value, ""));
+        txn_put_op(t, STMT_META);
+        txn_put_text(t, key);
+        txn_put_text(t, str_or(value, ""));
 }

@@ -28,6 +28,12 @@ struct txn {
         void *arg;
 };
 
+/* One operation: its statement, then each of its values. */
+void txn_put_op(struct txn *t, enum stmt stmt);
+void txn_put_int(struct txn *t, int64_t v);
+void txn_put_text(struct txn *t, const char *text); /* NULL = NULL */
+void txn_put_id(struct txn *t, struct id id);       /* null = NULL */
+
 /* Walks the operations: *at from 0; false at the end. Then exactly *ret_values calls of txn_next_value(). */
 bool txn_next_op(const struct txn *t, size_t *at, enum stmt *ret_stmt, int *ret_values);
 struct value txn_next_value(const struct txn *t, size_t *at);

@@ -6,7 +6,7 @@ foreach(part floors http_load store_load)
   target_link_libraries(bench_${part} PRIVATE portald_flags)
   add_dependencies(all_benches bench_${part})
 endforeach()
-target_link_libraries(bench_store_load PRIVATE room_store room_spec room_base)
+target_link_libraries(bench_store_load PRIVATE room_store room_ledger room_spec room_base)
 
 if(TARGET room_market)
   add_executable(bench_market_load EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/market_load.c)

@@ -31,7 +31,7 @@ static struct job full_job(void)
                 .cause = CAUSE_NONE,
                 .exit_code = 3,
                 .signal = 9,
-                .op_mode = OP_KEEP,
+                .op_mode = OP_MOVE,
                 .op_cause = CAUSE_IDLE,
                 .flags = 5,
                 .uid = 4000000001,
@@ -53,7 +53,15 @@ static struct job full_job(void)
                 .ttl_us = INT64_MIN,
                 .ttl_wall_us = 108,
                 .expire_wall_us = 109,
-                .next_try_wall_us = INT64_MAX };
+                .next_try_wall_us = INT64_MAX,
+                .other = id_of(14),
+                .other_generation = 4000000003,
+                .move = MOVE_BACK,
+                .moves_lost = 8,
+                .moved_wall_us = 110,
+                .left_rate_nano = 111,
+                .move_cost_nano = 112,
+                .state_bytes = UINT64_C(0x123456789abd) };
 }
 
 static void test_job(void)
@@ -133,7 +141,8 @@ static void test_machine(void)
                 .ended_wall_us = 3,
                 .stop_sure_wall_us = 4,
                 .stop_possible_wall_us = 5,
-                .notice_wall_us = 6 },
+                .notice_wall_us = 6,
+                .ends_wall_us = 7 },
                        out = { .own = 9 };
         struct txn *t = txn_new();
 
