@@ -394,8 +394,8 @@ int world_new(struct world *w, const json_t *site_settings)
                 .save_us = 2 * USEC_PER_SEC,
                 .start_us = 3 * USEC_PER_SEC,
                 .stop_us = USEC_PER_SEC };
-        (void)str_format(w->dir, sizeof w->dir, "%s/portald-world-XXXXXX",
-                access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/var/tmp"); /* in memory, the same code costs no disk */
+        (void)str_format(w->dir, sizeof w->dir, "%s/portald-world-XXXXXX", /* in memory, the same code costs no disk */
+                str_or(getenv("PORTALD_WORLD_DIR"), access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/var/tmp"));
         if (!mkdtemp(w->dir) || sd_event_new(&w->loop) < 0)
                 return -1;
         w->checkpoints = json_object();
