@@ -166,7 +166,7 @@ static void outlived(void)
         world_run(&w, 10 * USEC_PER_SEC);
         w.rate[FAULT_ANSWER_LOST] = 0;
         tap_str(world_job(&w, id, "state"), "running", "an event tells what the lost answer of its start did not");
-        sim_state_lost(&w);
+        sim_state_lost(w.lab);
         world_reach(&w, true);
         world_run(&w, 10 * MIN);
         tap_int((long long)w.starts, 1, "law 18 a start that its job has outlived is not sent again");

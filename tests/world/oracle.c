@@ -68,10 +68,7 @@ int64_t oracle_wall_most(struct oracle *o)
 
 const struct sim_job *oracle_placement(const struct oracle *o, const struct oracle_job *j)
 {
-        for (size_t i = 0; i < SIM_JOBS; i++)
-                if (o->w->jobs[i].used && streq(o->w->jobs[i].job, j->id))
-                        return &o->w->jobs[i];
-        return NULL;
+        return world_sim(o->w, j->id);
 }
 
 int64_t oracle_running_us(const struct oracle *o, const struct sim_job *s)

@@ -6,7 +6,7 @@
 #ifndef TESTS_WORLD_ORACLE_H
 #define TESTS_WORLD_ORACLE_H
 
-#include "world/world.h"
+#include "simulate/world.h"
 
 #define ORACLE_JOBS 256
 #define ORACLE_LAWS 27
@@ -65,9 +65,9 @@ struct oracle_job *oracle_job(struct oracle *o, const char *id); /* made on firs
 __attribute__((format(printf, 2, 3))) void oracle_log(struct oracle *o, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void oracle_broken(struct oracle *o, int law, const char *fmt, ...);
 /* The runner's side, from the world's watch. */
-void oracle_request(struct oracle *o, uint64_t generation, const json_t *body);
+void oracle_request(struct oracle *o, const struct sim_machine *m, uint64_t generation, const json_t *body);
 void oracle_truth(struct oracle *o, const struct sim_job *s);
 void oracle_gone(struct oracle *o, const struct sim_job *s);
-void oracle_plugin(struct oracle *o, const char *slot);
+void oracle_plugin(struct oracle *o, const char *connection, const char *slot, const json_t *args, const char *token);
 
 #endif

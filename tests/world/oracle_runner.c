@@ -131,11 +131,12 @@ static void count(struct oracle *o, struct oracle_job *j, const char *op)
                 oracle_broken(o, 26, "more than %d requests in an hour, the last is \"%s\"", REQUESTS_AN_HOUR, op);
 }
 
-void oracle_request(struct oracle *o, uint64_t generation, const json_t *body)
+void oracle_request(struct oracle *o, const struct sim_machine *m, uint64_t generation, const json_t *body)
 {
         const char *op = js_str(body, "op", "");
         struct oracle_job *j = oracle_job(o, js_str(body, "job", ""));
 
+        (void)m;
         if (!streq(op, "lease") && !streq(op, "hello") && !streq(op, "list"))
                 oracle_log(o, "-> %s %s %llu %s", op, j ? j->id + 22 : "", (unsigned long long)generation,
                         js_str(body, "cause", ""));
@@ -155,10 +156,11 @@ void oracle_request(struct oracle *o, uint64_t generation, const json_t *body)
                 check_stop(o, j, generation, body);
 }
 
-void oracle_plugin(struct oracle *o, const char *slot)
+void oracle_plugin(struct oracle *o, const char *connection, const char *slot, const json_t *args, const char *token)
 {
         int64_t hour = o->w->boot_us / USEC_PER_HOUR;
 
+        (void)connection, (void)args, (void)token;
         if (hour != o->plugin_hour) {
                 o->plugin_hour = hour;
                 o->plugin_calls = 0;

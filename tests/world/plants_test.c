@@ -37,7 +37,7 @@ int main(void)
 #endif
                 memset(results, 0, sizeof results);
                 for (size_t i = 0; i < SEEDS; i++)
-                        runs[i] = (struct swarm_run){ .seed = FROM + i, .faults = BIT(FAULT_N) - 1, .days = 30 };
+                        runs[i] = (struct swarm_run){ .seed = FROM + i, .faults = FAULTS_ALL, .days = 30 };
                 (void)snprintf(number, sizeof number, "%zu", p + 1);
                 (void)setenv("PORTALD_PLANT", number, 1);
                 n = pool_run_until(runs, results, SEEDS, true);

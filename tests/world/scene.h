@@ -4,7 +4,7 @@
 #define TESTS_WORLD_SCENE_H
 
 #include "tap.h"
-#include "world/world.h"
+#include "simulate/world.h"
 
 #define MIN USEC_PER_MIN
 #define HOUR USEC_PER_HOUR
@@ -41,10 +41,9 @@ __attribute__((unused)) static void scene_measures(struct world *w)
         json_t *items = json_array();
         js_owned *event = NULL;
 
-        for (size_t i = 0; i < SIM_JOBS; i++) {
-                struct sim_job *s = &w->jobs[i];
-
-                if (!s->used || !streq(s->phase, "running"))
+        world_each_job(w, s)
+        {
+                if (!streq(s->phase, "running"))
                         continue;
                 if (!w->idle) {
                         s->cpu_us += 9 * USEC_PER_SEC;

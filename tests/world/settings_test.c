@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* P-23 with the engine and the store: Settings, bounds and locks, in force at once, and kept. */
 #include "tap.h"
-#include "world/world.h"
+#include "simulate/world.h"
 
 #define MIN USEC_PER_MIN
 #define HOUR USEC_PER_HOUR

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One seed: what jobs do, what strikes when, and how time goes on. */
-#include "world/sim.h"
+#include "simulate/parts.h"
 #include "world/swarm_parts.h"
 
 #define QUIET_DAYS 7
@@ -79,7 +79,7 @@ static void later(struct swarm *s, const struct sim_job *j, int what, int64_t us
                 abort();
         *d = (struct doing){ .generation = j->generation, .what = what };
         (void)str_format(d->job, sizeof d->job, "%s", j->job);
-        sim_later(&s->w, us, does, d);
+        world_later(&s->w, us, does, d);
 }
 
 static void plan(struct swarm *s, const struct sim_job *j)
@@ -96,9 +96,9 @@ static void plan(struct swarm *s, const struct sim_job *j)
 }
 
 /* --- the world tells --- */
-static void on_request(struct world *w, uint64_t generation, const json_t *body)
+static void on_request(struct world *w, struct sim_machine *m, uint64_t generation, const json_t *body)
 {
-        oracle_request(&swarm_of(w)->o, generation, body);
+        oracle_request(&swarm_of(w)->o, m, generation, body);
 }
 
 static void on_truth(struct world *w, const struct sim_job *j)
@@ -115,9 +115,9 @@ static void on_gone(struct world *w, const struct sim_job *j)
         oracle_gone(&swarm_of(w)->o, j);
 }
 
-static void on_plugin(struct world *w, const char *slot)
+static void on_plugin(struct world *w, const char *connection, const char *slot, const json_t *args, const char *token)
 {
-        oracle_plugin(&swarm_of(w)->o, slot);
+        oracle_plugin(&swarm_of(w)->o, connection, slot, args, token);
 }
 
 static void on_struck(struct world *w, enum world_fault f)
@@ -134,9 +134,9 @@ static void on_started(struct world *w)
 static void clock_step(struct swarm *s, int way)
 {
         oracle_after(&s->o); /* what was due until now may have been done */
-        s->w.wall_us +=
+        world_step_clock(&s->w,
                 way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w,
-                                                       world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN));
+                                                       world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN)));
 }
 
 static void reload(struct swarm *s)
@@ -147,7 +147,7 @@ static void reload(struct swarm *s)
         if (!s->w.engine || s->w.dying)
                 return;
         s->other_site = s->w.site;
-        s->other_connection = s->w.connection;
+        s->other_connection = s->w.site_connections.at[0];
         s->other_connection.options = s->other_options;
         s->other_site.connections = &s->other_connection;
         if (engine_reload(s->w.engine, next, &err) < 0)
@@ -175,19 +175,19 @@ static void strike_stream(struct swarm *s)
 
 static void strike_runner(struct swarm *s)
 {
-        sim_runner_restart(&s->w);
+        sim_runner_restart(s->w.lab);
         down(s, 20 * USEC_PER_SEC);
 }
 
 static void strike_reboot(struct swarm *s)
 {
-        sim_reboot(&s->w);
+        sim_reboot(s->w.lab);
         down(s, 5 * USEC_PER_MIN);
 }
 
 static void strike_state(struct swarm *s)
 {
-        sim_state_lost(&s->w);
+        sim_state_lost(s->w.lab);
         down(s, 5 * USEC_PER_MIN);
 }
 
@@ -226,19 +226,19 @@ static void (*const strikes[FAULT_N])(struct swarm *s) = {
 };
 
 /* Which kinds there are this time, and how often: a run with all of them hides what two of them do together. */
-static uint32_t choose_faults(struct swarm *s)
+static uint64_t choose_faults(struct swarm *s)
 {
         static const uint32_t rates[] = { 20, 100, 500, 2000 };
-        uint32_t on = 0;
+        uint64_t on = 0;
 
         for (enum world_fault f = 0; f < FAULT_N; f++) {
                 bool chosen = world_chance(&s->w, 100) < 45;
                 uint32_t rate = rates[world_chance(&s->w, ARRAY_LEN(rates))];
                 int64_t every = USEC_PER_HOUR * (int64_t)(3 + world_chance(&s->w, 60));
 
-                if (!chosen || !(s->run->faults & BIT(f)))
+                if (!chosen || !(s->run->faults & FAULT_BIT(f)))
                         continue;
-                on |= BIT(f);
+                on |= FAULT_BIT(f);
                 if (strikes[f])
                         s->every_us[f] = every;
                 else if (f == FAULT_DEATH_BEFORE_COMMIT || f == FAULT_DEATH_AFTER_COMMIT)
@@ -292,14 +292,12 @@ static void strike(struct swarm *s, enum world_fault f)
 {
         world_struck(&s->w, f);
         strikes[f](s);
-        s->armed &= ~BIT(f);
+        s->armed &= ~FAULT_BIT(f);
 }
 
 static bool runs(const struct swarm *s)
 {
-        for (size_t i = 0; i < SIM_JOBS; i++)
-                if (world_live(&s->w.jobs[i]))
-                        return true;
+        world_each_job(&s->w, j) if (world_live(j)) return true;
         return false;
 }
 
@@ -311,7 +309,7 @@ static void strike_armed(struct swarm *s)
         if (world_at_work(&s->w) ? world_chance(&s->w, 6) != 0 : !runs(s) || world_chance(&s->w, 200) != 0)
                 return;
         for (enum world_fault f = (enum world_fault)world_chance(&s->w, FAULT_N), i = 0; i < FAULT_N; i++, f++)
-                if (s->armed & BIT(f % FAULT_N)) {
+                if (s->armed & FAULT_BIT(f % FAULT_N)) {
                         strike(s, f % FAULT_N);
                         return;
                 }
@@ -331,7 +329,7 @@ static void due(struct swarm *s, enum world_fault f)
                 s->timed_boot_us[f] =
                         s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
                 if (world_chance(&s->w, 3))
-                        s->armed |= BIT(f);
+                        s->armed |= FAULT_BIT(f);
                 else
                         strike(s, f);
         } else if (!s->quiet && s->w.boot_us >= s->act_boot_us) {
@@ -378,9 +376,7 @@ static void begin_quiet(struct swarm *s)
                 s->up_boot_us = s->w.boot_us;
         if (!s->stream_up_boot_us)
                 s->stream_up_boot_us = s->w.boot_us + 1;
-        for (size_t i = 0; i < SIM_JOBS; i++)
-                if (world_live(&s->w.jobs[i]))
-                        later(s, &s->w.jobs[i], 0, swarm_span(s, USEC_PER_MIN, USEC_PER_DAY));
+        world_each_job(&s->w, j) if (world_live(j)) later(s, j, 0, swarm_span(s, USEC_PER_MIN, USEC_PER_DAY));
 }
 
 static void report(const struct swarm *s, struct swarm_result *ret)
@@ -415,11 +411,9 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
         s->other_options = json_pack("{s:s}", "note", "other");
         oracle_init(&s->o, &s->w);
         s->o.verbose = run->verbose;
-        if (world_new(&s->w, site) < 0)
+        if (world_new_with(&s->w, &(struct world_options){ .settings = site, .seed = run->seed }) < 0)
                 abort();
-        s->w.rng = run->seed * 6364136223846793005U + 88172645463325252U;
-        s->w.chance = run->seed;
-        s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, NULL };
+        s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, NULL, NULL };
         s->w.watch = &s->watch;
         oracle_up(&s->o);
         sim_tick_start(&s->w);

@@ -27,7 +27,7 @@ struct swarm {
         struct engine_connection other_connection;
         json_t *other_options;
         uint64_t reloads;
-        uint32_t armed; /* BIT(enum world_fault): they strike when something is under way */
+        uint64_t armed; /* FAULT_BIT(enum world_fault): they strike when something is under way */
         size_t last_job;
         bool racing; /* the next act follows at once, mostly on the same job */
         struct {

@@ -10,7 +10,6 @@
 
 #include "world/pool.h"
 
-#define ALL_FAULTS (BIT(FAULT_N) - 1)
 #define DAYS 30
 #define ENOUGH_S 150 /* of real time: a slow machine looks at fewer seeds, and says so */
 
@@ -22,7 +21,7 @@ static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *
                 struct swarm_run less = run;
                 struct swarm_result r;
 
-                less.faults &= ~BIT(f);
+                less.faults &= ~FAULT_BIT(f);
                 if (less.faults == run.faults)
                         continue;
                 r = pool_run_one(&less);
@@ -52,10 +51,10 @@ static void tell(const struct swarm_run *run, const struct swarm_result *r, bool
                         tap_note("  %s", r->trace[i]);
         if (shrinks)
                 least = shrink(*run, r);
-        tap_note("again: world_swarm_test --seed %llu --faults 0x%x --days %d --verbose", (unsigned long long)run->seed,
-                least.faults, least.days);
+        tap_note("again: world_swarm_test --seed %llu --faults 0x%llx --days %d --verbose",
+                (unsigned long long)run->seed, (unsigned long long)least.faults, least.days);
         for (enum world_fault f = 0; f < FAULT_N; f++)
-                if (least.faults & r->faults & BIT(f))
+                if (least.faults & r->faults & FAULT_BIT(f))
                         tap_note("  with: %s", world_fault_names[f]);
 }
 
@@ -120,7 +119,7 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
         for (size_t k = 0; k < ARRAY_LEN(laws); k++)
                 tap_ok(!many || all.held[laws[k].law] > 0, "%s: looked at %llu times", laws[k].text,
                         (unsigned long long)all.held[laws[k].law]);
-        for (size_t k = 0; k < FAULT_N; k++)
+        for (size_t k = 0; k < FAULT_CALL_LOST; k++) /* the rest strikes connections that rent: none here yet */
                 tap_ok(!many || (all.struck[k] > 0 && all.at_work[k] > 0),
                         "fault: %s: %llu times, %llu with work in flight", world_fault_names[k],
                         (unsigned long long)all.struck[k], (unsigned long long)all.at_work[k]);
@@ -143,7 +142,7 @@ static size_t kept_seeds(struct swarm_run *runs, size_t max)
 
                 if (end == line)
                         continue;
-                run.faults = (uint32_t)strtoul(end, &end, 16);
+                run.faults = strtoull(end, &end, 16);
                 run.days = (int)strtol(end, &end, 10);
                 runs[n++] = run;
         }
@@ -162,7 +161,7 @@ static struct options read_options(int argc, char **argv)
 {
         const char *full = getenv("TESTS_FULL"), *full_too = getenv("TEST_FULL"), *from = getenv("TEST_SEED");
         bool all = (full && streq(full, "1")) || (full_too && streq(full_too, "1"));
-        struct options o = { .run = { .seed = from ? strtoull(from, NULL, 10) : 1, .faults = ALL_FAULTS, .days = DAYS },
+        struct options o = { .run = { .seed = from ? strtoull(from, NULL, 10) : 1, .faults = FAULTS_ALL, .days = DAYS },
                 .seeds = all ? 2000 : 300,
                 .all = all };
 
@@ -178,7 +177,7 @@ static struct options read_options(int argc, char **argv)
                 else if (streq(argv[i], "--seeds"))
                         o.seeds = strtoull(v, NULL, 10), o.all = true, i++;
                 else if (streq(argv[i], "--faults"))
-                        o.run.faults = (uint32_t)strtoul(v, NULL, 16), i++;
+                        o.run.faults = strtoull(v, NULL, 16), i++;
                 else if (streq(argv[i], "--days"))
                         o.run.days = (int)strtol(v, NULL, 10), i++;
         }

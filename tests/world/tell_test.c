@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What owners are told, and when, with the engine and the store in virtual time. */
 #include "tap.h"
-#include "world/world.h"
+#include "simulate/world.h"
 
 #define MIN USEC_PER_MIN
 #define HOUR USEC_PER_HOUR
