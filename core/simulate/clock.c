@@ -172,9 +172,9 @@ uint64_t world_chance(struct world *w, uint64_t below)
 }
 
 /* --- faults --- */
-#define FAULT_NAME(name_, text_) text_,
-const char *const world_fault_names[FAULT_N] = { WORLD_FAULTS(FAULT_NAME) };
-#undef FAULT_NAME
+#define WORLD_FAULT_NAME(name_, text_) text_,
+const char *const world_fault_names[WORLD_FAULT_N] = { WORLD_FAULTS(WORLD_FAULT_NAME) };
+#undef WORLD_FAULT_NAME
 
 bool world_at_work(const struct world *w)
 {

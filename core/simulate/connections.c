@@ -92,7 +92,8 @@ static void stale_list(struct pcall *p)
         for (size_t i = 0; i + 1 < c->lists.n; i++) {
                 int64_t at = js_int(c->lists.at[i], "at", 0);
 
-                if (at > c->w->wall_us || c->w->wall_us - at > c->settle_us || !world_fault(c->w, FAULT_LIST_STALE))
+                if (at > c->w->wall_us || c->w->wall_us - at > c->settle_us ||
+                        !world_fault(c->w, WORLD_FAULT_LIST_STALE))
                         continue;
                 json_decref(p->outcome.items);
                 p->outcome.items = json_incref(json_object_get(c->lists.at[i], "items"));
@@ -102,7 +103,7 @@ static void stale_list(struct pcall *p)
 
 static void broken_list(struct pcall *p)
 {
-        if (!lists(p) || p->outcome.rc < 0 || !world_fault(p->plugin->w, FAULT_LIST_PARTIAL))
+        if (!lists(p) || p->outcome.rc < 0 || !world_fault(p->plugin->w, WORLD_FAULT_LIST_PARTIAL))
                 return;
         for (size_t n = json_array_size(p->outcome.items); n > 1; n--)
                 if (world_chance(p->plugin->w, 2))
@@ -179,9 +180,9 @@ static bool refused_on_the_way(struct pcall *p)
         struct world *w = p->plugin->w;
         struct pd_error *err = &p->outcome.err;
 
-        if (p->plugin->connection->closed || world_fault(w, FAULT_PLUGIN_FAILS)) {
+        if (p->plugin->connection->closed || world_fault(w, WORLD_FAULT_PLUGIN_FAILS)) {
                 p->outcome.rc = pd_fail(err, PD_E_TRANSIENT, "the provider cannot be reached");
-        } else if (!p->plugin->connection->own && world_fault(w, FAULT_CALL_THROTTLED)) {
+        } else if (!p->plugin->connection->own && world_fault(w, WORLD_FAULT_CALL_THROTTLED)) {
                 p->outcome.rc = pd_fail(err, PD_E_THROTTLED, "too many requests");
                 err->retry_after_us = USEC_PER_SEC + (int64_t)world_chance(w, 60 * USEC_PER_SEC);
         }
@@ -197,7 +198,7 @@ static void arrives(struct world *w, struct world_due *due)
                 return;
         }
         effect(p);
-        if (!p->plugin->connection->own && world_fault(w, FAULT_CALL_UNANSWERED))
+        if (!p->plugin->connection->own && world_fault(w, WORLD_FAULT_CALL_UNANSWERED))
                 later(p, never_answered, p->deadline_boot_us + 5 * USEC_PER_SEC);
         else
                 later(p, answered, w->boot_us + USEC_PER_MSEC);
@@ -255,9 +256,9 @@ int env_plugin_call(struct env_plugin *p, const char *slot, const json_t *args, 
                 c->next->link = &c->next;
         p->calls = c;
         w->open_calls++;
-        if (!p->connection->own && world_fault(w, FAULT_CALL_SLOW))
+        if (!p->connection->own && world_fault(w, WORLD_FAULT_CALL_SLOW))
                 takes += (int64_t)world_chance(w, (uint64_t)timeout_us - CALL_TAKES_US);
-        if (!p->connection->own && world_fault(w, FAULT_CALL_LOST))
+        if (!p->connection->own && world_fault(w, WORLD_FAULT_CALL_LOST))
                 later(c, never_answered, c->deadline_boot_us + 5 * USEC_PER_SEC);
         else
                 later(c, arrives, w->boot_us + takes);

@@ -215,13 +215,13 @@ static int64_t save_takes(struct sim_job *s)
         int64_t us = w->save_us;
 
         s->fate = "committed";
-        if (world_fault(w, FAULT_SAVE_REFUSED))
+        if (world_fault(w, WORLD_FAULT_SAVE_REFUSED))
                 s->fate = "refused";
-        else if (world_fault(w, FAULT_SAVE_FAILS))
+        else if (world_fault(w, WORLD_FAULT_SAVE_FAILS))
                 s->fate = "failed";
         if (w->save_bytes_second)
                 us += s->memory_bytes * USEC_PER_SEC / w->save_bytes_second;
-        return world_fault(w, FAULT_SAVE_SLOW) ? (int64_t)world_chance(w, 20 * USEC_PER_MIN) : us;
+        return world_fault(w, WORLD_FAULT_SAVE_SLOW) ? (int64_t)world_chance(w, 20 * USEC_PER_MIN) : us;
 }
 
 /* A stronger word for one that stands still: its checkpoint is there, and it ends. */

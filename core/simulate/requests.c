@@ -38,9 +38,9 @@ static json_t *op_start(struct sim_machine *m, uint64_t generation, const json_t
                 sim_fail_later(s, w->start_error, "the image cannot be had");
         else if (restore && !json_object_get(w->checkpoints, restore))
                 sim_fail_later(s, "CORRUPT", restore);
-        else if (world_fault(w, FAULT_START_PASSING))
+        else if (world_fault(w, WORLD_FAULT_START_PASSING))
                 sim_fail_later(s, "TRANSIENT", "the registry does not answer");
-        else if (world_fault(w, FAULT_START_FOR_GOOD))
+        else if (world_fault(w, WORLD_FAULT_START_FOR_GOOD))
                 sim_fail_later(s, "NOT_FOUND", "the image cannot be had");
         else
                 sim_start_later(s);

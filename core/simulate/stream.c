@@ -58,11 +58,11 @@ void sim_stream_placement(struct sim_machine *m, const json_t *event)
 {
         struct env_stream *s = m->stream;
 
-        if (world_fault(m->w, FAULT_EVENT_LATE)) {
+        if (world_fault(m->w, WORLD_FAULT_EVENT_LATE)) {
                 tell_later(s, event);
                 return;
         }
-        if (world_fault(m->w, FAULT_EVENT_TWICE))
+        if (world_fault(m->w, WORLD_FAULT_EVENT_TWICE))
                 tell_later(s, event);
         s->events.on_event(s->events.arg, event);
 }
@@ -129,7 +129,7 @@ static void arrive(struct world *w, struct world_due *due)
         struct request *r = (struct request *)due;
 
         r->answer = sim_handle(r->stream->machine, r->generation, r->body, &r->err);
-        if (world_fault(w, FAULT_ANSWER_LOST)) {
+        if (world_fault(w, WORLD_FAULT_ANSWER_LOST)) {
                 due->fire = no_answer;
                 due_at(w, due, r->deadline_boot_us);
         } else {
@@ -162,7 +162,7 @@ int sim_stream_request(struct env_stream *s, uint64_t generation, const json_t *
         if (r->next)
                 r->next->link = &r->next;
         s->requests = r;
-        if (world_fault(w, FAULT_REQUEST_LOST)) {
+        if (world_fault(w, WORLD_FAULT_REQUEST_LOST)) {
                 r->due.fire = no_answer;
                 due_at(w, &r->due, r->deadline_boot_us);
         } else {

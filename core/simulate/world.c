@@ -46,7 +46,7 @@ static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, st
         struct last_word *l;
         int r;
 
-        if (w->dying || (w->engine && world_fault(w, FAULT_DEATH_BEFORE_COMMIT))) {
+        if (w->dying || (w->engine && world_fault(w, WORLD_FAULT_DEATH_BEFORE_COMMIT))) {
                 w->dying = true;
                 txn_free(t);
                 return pd_fail(err, PD_E_CANCELLED, "the daemon died before it was on disk");
@@ -58,7 +58,7 @@ static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, st
         r = store_apply(e->store, t, on_disk, l, err);
         if (r < 0)
                 free(l);
-        else if (w->engine && world_fault(w, FAULT_DEATH_AFTER_COMMIT))
+        else if (w->engine && world_fault(w, WORLD_FAULT_DEATH_AFTER_COMMIT))
                 w->dying = true;
         return r;
 }

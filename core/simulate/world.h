@@ -49,10 +49,10 @@
         X(CALL_SLOW, "provider call slow")                                 \
         X(LIST_STALE, "provider lists what was a while ago")               \
         X(LIST_PARTIAL, "provider's list breaks off")
-#define FAULT_ENUM(name_, ...) FAULT_##name_,
-enum world_fault { WORLD_FAULTS(FAULT_ENUM) FAULT_N };
-#undef FAULT_ENUM
-static_assert(FAULT_N <= 64, "a set of faults is one uint64_t");
+#define WORLD_FAULT_ENUM(name_, ...) FAULT_##name_,
+enum world_fault { WORLD_FAULTS(WORLD_FAULT_ENUM) WORLD_FAULT_N };
+#undef WORLD_FAULT_ENUM
+static_assert(WORLD_FAULT_N <= 64, "a set of faults is one uint64_t");
 
 struct world;
 struct sim_machine;
@@ -184,8 +184,8 @@ struct world {
         /* faults: a chance of its own, so that a fault more or less does not change what users do */
         const struct world_watch *watch;
         uint64_t chance;
-        uint32_t rate[FAULT_N]; /* of 10,000 */
-        uint64_t struck[FAULT_N], at_work[FAULT_N];
+        uint32_t rate[WORLD_FAULT_N]; /* of 10,000 */
+        uint64_t struck[WORLD_FAULT_N], at_work[WORLD_FAULT_N];
         int64_t no_measures_until_boot_us;
         size_t open_requests, open_calls;
         bool syncing;
@@ -229,7 +229,7 @@ bool world_fault(struct world *w, enum world_fault f);
 void world_struck(struct world *w, enum world_fault f); /* a timed one */
 bool world_at_work(const struct world *w);              /* is something under way that a fault could hit? */
 uint64_t world_chance(struct world *w, uint64_t below); /* the faults' own dice */
-extern const char *const world_fault_names[FAULT_N];
+extern const char *const world_fault_names[WORLD_FAULT_N];
 /* One thing that is due up to then (boot time); false = nothing is. */
 bool world_step(struct world *w, int64_t until_boot_us);
 void world_settle(struct world *w); /* everything handed to the store is on disk, and what follows from it done */

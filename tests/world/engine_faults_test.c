@@ -137,16 +137,16 @@ static void no_answer(void)
         if (!scene_begin(&w, "{}"))
                 return;
         world_run(&w, MIN);
-        w.rate[FAULT_REQUEST_LOST] = 10000;
+        w.rate[WORLD_FAULT_REQUEST_LOST] = 10000;
         world_submit(&w, "{}", id);
         world_run(&w, USEC_PER_SEC);
-        w.rate[FAULT_REQUEST_LOST] = 0;
+        w.rate[WORLD_FAULT_REQUEST_LOST] = 0;
         world_run(&w, MIN);
         tap_str(world_job(&w, id, "state"), "running",
                 "law 23 a request without an answer is asked again on the same stream");
-        w.rate[FAULT_ANSWER_LOST] = 10000;
+        w.rate[WORLD_FAULT_ANSWER_LOST] = 10000;
         scene_act(&w, "stop", id, NULL);
-        w.rate[FAULT_ANSWER_LOST] = 0;
+        w.rate[WORLD_FAULT_ANSWER_LOST] = 0;
         world_run(&w, MIN);
         tap_str(world_job(&w, id, "result"), "stopped", "law 23 and one whose answer was lost is done once");
         tap_int((long long)w.starts, 1, "law 1 it was started once");
@@ -161,10 +161,10 @@ static void outlived(void)
         if (!scene_begin(&w, "{}"))
                 return;
         world_run(&w, MIN);
-        w.rate[FAULT_ANSWER_LOST] = 10000;
+        w.rate[WORLD_FAULT_ANSWER_LOST] = 10000;
         world_submit(&w, "{}", id);
         world_run(&w, 10 * USEC_PER_SEC);
-        w.rate[FAULT_ANSWER_LOST] = 0;
+        w.rate[WORLD_FAULT_ANSWER_LOST] = 0;
         tap_str(world_job(&w, id, "state"), "running", "an event tells what the lost answer of its start did not");
         sim_state_lost(w.lab);
         world_reach(&w, true);

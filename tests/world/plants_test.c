@@ -3,7 +3,7 @@
 #include "tap.h"
 #include "world/pool.h"
 
-#define SEEDS 60
+#define SEEDS 120
 #define FROM 3000
 
 static const char *const plants[] = {

@@ -212,17 +212,17 @@ static void strike_measures(struct swarm *s)
         s->w.no_measures_until_boot_us = s->w.boot_us + (int64_t)world_chance(&s->w, 2 * USEC_PER_HOUR);
 }
 
-static void (*const strikes[FAULT_N])(struct swarm *s) = {
-        [FAULT_DEATH] = strike_death,
-        [FAULT_STREAM_DOWN] = strike_stream,
-        [FAULT_RUNNER_RESTART] = strike_runner,
-        [FAULT_REBOOT] = strike_reboot,
-        [FAULT_STATE_LOST] = strike_state,
-        [FAULT_CLOCK_AHEAD] = strike_ahead,
-        [FAULT_CLOCK_BACK] = strike_back,
-        [FAULT_RELOAD] = reload,
-        [FAULT_NOTICE_FALSE] = strike_notice,
-        [FAULT_NO_MEASURES] = strike_measures,
+static void (*const strikes[WORLD_FAULT_N])(struct swarm *s) = {
+        [WORLD_FAULT_DEATH] = strike_death,
+        [WORLD_FAULT_STREAM_DOWN] = strike_stream,
+        [WORLD_FAULT_RUNNER_RESTART] = strike_runner,
+        [WORLD_FAULT_REBOOT] = strike_reboot,
+        [WORLD_FAULT_STATE_LOST] = strike_state,
+        [WORLD_FAULT_CLOCK_AHEAD] = strike_ahead,
+        [WORLD_FAULT_CLOCK_BACK] = strike_back,
+        [WORLD_FAULT_RELOAD] = reload,
+        [WORLD_FAULT_NOTICE_FALSE] = strike_notice,
+        [WORLD_FAULT_NO_MEASURES] = strike_measures,
 };
 
 /* Which kinds there are this time, and how often: a run with all of them hides what two of them do together. */
@@ -231,22 +231,22 @@ static uint64_t choose_faults(struct swarm *s)
         static const uint32_t rates[] = { 20, 100, 500, 2000 };
         uint64_t on = 0;
 
-        for (enum world_fault f = 0; f < FAULT_N; f++) {
+        for (enum world_fault f = 0; f < WORLD_FAULT_N; f++) {
                 bool chosen = world_chance(&s->w, 100) < 45;
                 uint32_t rate = rates[world_chance(&s->w, ARRAY_LEN(rates))];
                 int64_t every = USEC_PER_HOUR * (int64_t)(3 + world_chance(&s->w, 60));
 
-                if (!chosen || !(s->run->faults & FAULT_BIT(f)))
+                if (!chosen || !(s->run->faults & WORLD_FAULT_BIT(f)))
                         continue;
-                on |= FAULT_BIT(f);
+                on |= WORLD_FAULT_BIT(f);
                 if (strikes[f])
                         s->every_us[f] = every;
-                else if (f == FAULT_DEATH_BEFORE_COMMIT || f == FAULT_DEATH_AFTER_COMMIT)
+                else if (f == WORLD_FAULT_DEATH_BEFORE_COMMIT || f == WORLD_FAULT_DEATH_AFTER_COMMIT)
                         s->w.rate[f] = rate / 20 + 1;
-                else if (f == FAULT_SAVE_SLOW || f == FAULT_SAVE_REFUSED || f == FAULT_SAVE_FAILS)
+                else if (f == WORLD_FAULT_SAVE_SLOW || f == WORLD_FAULT_SAVE_REFUSED || f == WORLD_FAULT_SAVE_FAILS)
                         s->w.rate[f] = rate * 3; /* there are fewer saves than requests */
                 else
-                        s->w.rate[f] = f == FAULT_START_FOR_GOOD && rate > 500 ? 500 : rate;
+                        s->w.rate[f] = f == WORLD_FAULT_START_FOR_GOOD && rate > 500 ? 500 : rate;
         }
         return on;
 }
@@ -254,14 +254,14 @@ static uint64_t choose_faults(struct swarm *s)
 /* --- time --- */
 static int64_t earliest(const struct swarm *s, int64_t until, enum world_fault *ret_f)
 {
-        *ret_f = FAULT_N;
+        *ret_f = WORLD_FAULT_N;
         if (!s->quiet && s->act_boot_us < until)
                 until = s->act_boot_us;
         if (s->stream_up_boot_us && s->stream_up_boot_us < until)
                 until = s->stream_up_boot_us;
         if (s->up_boot_us && s->up_boot_us < until)
                 until = s->up_boot_us;
-        for (enum world_fault f = 0; !s->quiet && f < FAULT_N; f++)
+        for (enum world_fault f = 0; !s->quiet && f < WORLD_FAULT_N; f++)
                 if (s->every_us[f] && s->timed_boot_us[f] < until) {
                         until = s->timed_boot_us[f];
                         *ret_f = f;
@@ -292,7 +292,7 @@ static void strike(struct swarm *s, enum world_fault f)
 {
         world_struck(&s->w, f);
         strikes[f](s);
-        s->armed &= ~FAULT_BIT(f);
+        s->armed &= ~WORLD_FAULT_BIT(f);
 }
 
 static bool runs(const struct swarm *s)
@@ -308,9 +308,10 @@ static void strike_armed(struct swarm *s)
                 return;
         if (world_at_work(&s->w) ? world_chance(&s->w, 6) != 0 : !runs(s) || world_chance(&s->w, 200) != 0)
                 return;
-        for (enum world_fault f = (enum world_fault)world_chance(&s->w, FAULT_N), i = 0; i < FAULT_N; i++, f++)
-                if (s->armed & FAULT_BIT(f % FAULT_N)) {
-                        strike(s, f % FAULT_N);
+        for (enum world_fault f = (enum world_fault)world_chance(&s->w, WORLD_FAULT_N), i = 0; i < WORLD_FAULT_N;
+                i++, f++)
+                if (s->armed & WORLD_FAULT_BIT(f % WORLD_FAULT_N)) {
+                        strike(s, f % WORLD_FAULT_N);
                         return;
                 }
 }
@@ -325,11 +326,11 @@ static void due(struct swarm *s, enum world_fault f)
         } else if (s->stream_up_boot_us && s->w.boot_us >= s->stream_up_boot_us) {
                 s->stream_up_boot_us = 0;
                 world_reach(&s->w, true);
-        } else if (f != FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
+        } else if (f != WORLD_FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
                 s->timed_boot_us[f] =
                         s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
                 if (world_chance(&s->w, 3))
-                        s->armed |= FAULT_BIT(f);
+                        s->armed |= WORLD_FAULT_BIT(f);
                 else
                         strike(s, f);
         } else if (!s->quiet && s->w.boot_us >= s->act_boot_us) {
@@ -418,7 +419,7 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
         oracle_up(&s->o);
         sim_tick_start(&s->w);
         ret->faults = choose_faults(s);
-        for (enum world_fault f = 0; f < FAULT_N; f++)
+        for (enum world_fault f = 0; f < WORLD_FAULT_N; f++)
                 s->timed_boot_us[f] = s->w.boot_us + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f]);
         s->act_boot_us = s->w.boot_us;
         finished = go_on(s, s->w.boot_us + run->days * USEC_PER_DAY, &ret->events);

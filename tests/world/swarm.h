@@ -5,14 +5,14 @@
 
 #include "world/oracle.h"
 
-#define FAULT_BIT(f_) (UINT64_C(1) << (f_))
-#define FAULTS_ALL (FAULT_BIT(FAULT_N) - 1)
+#define WORLD_FAULT_BIT(f_) (UINT64_C(1) << (f_))
+#define FAULTS_ALL (WORLD_FAULT_BIT(WORLD_FAULT_N) - 1)
 
 enum swarm_end { SWARM_OK, SWARM_LAW = 2, SWARM_STUCK, SWARM_DIFFERS, SWARM_CRASHED };
 
 struct swarm_run { /* what to do */
         uint64_t seed;
-        uint64_t faults; /* FAULT_BIT(enum world_fault): those that may be switched on */
+        uint64_t faults; /* WORLD_FAULT_BIT(enum world_fault): those that may be switched on */
         int days;        /* of the first phase */
         bool verbose;
 };
@@ -21,7 +21,7 @@ struct swarm_result { /* shared between processes: no pointers */
         enum swarm_end end;
         int law, signal;
         char text[400], trace[24][160];
-        uint64_t digest, held[ORACLE_LAWS], struck[FAULT_N], at_work[FAULT_N];
+        uint64_t digest, held[ORACLE_LAWS], struck[WORLD_FAULT_N], at_work[WORLD_FAULT_N];
         uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N], jobs, events;
         uint64_t faults; /* that were switched on */
 };

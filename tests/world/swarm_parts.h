@@ -21,13 +21,13 @@ struct swarm {
         const struct swarm_run *run;
         uint64_t rng, submitted, jobs_wanted;
         struct ask *asks[64];
-        int64_t act_boot_us, timed_boot_us[FAULT_N], every_us[FAULT_N];
+        int64_t act_boot_us, timed_boot_us[WORLD_FAULT_N], every_us[WORLD_FAULT_N];
         int64_t stream_up_boot_us, up_boot_us; /* when what is down comes back; 0 = it is up */
         struct engine_site other_site;
         struct engine_connection other_connection;
         json_t *other_options;
         uint64_t reloads;
-        uint64_t armed; /* FAULT_BIT(enum world_fault): they strike when something is under way */
+        uint64_t armed; /* WORLD_FAULT_BIT(enum world_fault): they strike when something is under way */
         size_t last_job;
         bool racing; /* the next act follows at once, mostly on the same job */
         struct {

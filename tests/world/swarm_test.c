@@ -17,11 +17,11 @@
 static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *bad)
 {
         run.faults &= bad->faults;
-        for (enum world_fault f = 0; f < FAULT_N; f++) {
+        for (enum world_fault f = 0; f < WORLD_FAULT_N; f++) {
                 struct swarm_run less = run;
                 struct swarm_result r;
 
-                less.faults &= ~FAULT_BIT(f);
+                less.faults &= ~WORLD_FAULT_BIT(f);
                 if (less.faults == run.faults)
                         continue;
                 r = pool_run_one(&less);
@@ -53,8 +53,8 @@ static void tell(const struct swarm_run *run, const struct swarm_result *r, bool
                 least = shrink(*run, r);
         tap_note("again: world_swarm_test --seed %llu --faults 0x%llx --days %d --verbose",
                 (unsigned long long)run->seed, (unsigned long long)least.faults, least.days);
-        for (enum world_fault f = 0; f < FAULT_N; f++)
-                if (least.faults & r->faults & FAULT_BIT(f))
+        for (enum world_fault f = 0; f < WORLD_FAULT_N; f++)
+                if (least.faults & r->faults & WORLD_FAULT_BIT(f))
                         tap_note("  with: %s", world_fault_names[f]);
 }
 
@@ -106,7 +106,7 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
         for (size_t i = 0; i < n; i++) {
                 for (size_t k = 0; k < ORACLE_LAWS; k++)
                         all.held[k] += results[i].held[k];
-                for (size_t k = 0; k < FAULT_N; k++)
+                for (size_t k = 0; k < WORLD_FAULT_N; k++)
                         all.struck[k] += results[i].struck[k], all.at_work[k] += results[i].at_work[k];
                 for (size_t k = 0; k < ORACLE_POLICY_N; k++)
                         all.acted[k] += results[i].acted[k], all.refused[k] += results[i].refused[k];
@@ -119,7 +119,7 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
         for (size_t k = 0; k < ARRAY_LEN(laws); k++)
                 tap_ok(!many || all.held[laws[k].law] > 0, "%s: looked at %llu times", laws[k].text,
                         (unsigned long long)all.held[laws[k].law]);
-        for (size_t k = 0; k < FAULT_CALL_LOST; k++) /* the rest strikes connections that rent: none here yet */
+        for (size_t k = 0; k < WORLD_FAULT_CALL_LOST; k++) /* the rest strikes connections that rent: none here yet */
                 tap_ok(!many || (all.struck[k] > 0 && all.at_work[k] > 0),
                         "fault: %s: %llu times, %llu with work in flight", world_fault_names[k],
                         (unsigned long long)all.struck[k], (unsigned long long)all.at_work[k]);
