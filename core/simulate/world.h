@@ -49,7 +49,7 @@
         X(CALL_SLOW, "provider call slow")                                 \
         X(LIST_STALE, "provider lists what was a while ago")               \
         X(LIST_PARTIAL, "provider's list breaks off")
-#define WORLD_FAULT_ENUM(name_, ...) FAULT_##name_,
+#define WORLD_FAULT_ENUM(name_, ...) WORLD_FAULT_##name_,
 enum world_fault { WORLD_FAULTS(WORLD_FAULT_ENUM) WORLD_FAULT_N };
 #undef WORLD_FAULT_ENUM
 static_assert(WORLD_FAULT_N <= 64, "a set of faults is one uint64_t");
