@@ -20,7 +20,7 @@ int main(int argc, char **argv)
         if (n > MOST)
                 n = MOST;
         for (size_t i = 0; i < n; i++)
-                runs[i] = (struct swarm_run){ .seed = from + i, .faults = BIT(FAULT_N) - 1, .days = 30 };
+                runs[i] = (struct swarm_run){ .seed = from + i, .faults = FAULTS_ALL, .days = 30 };
         ran = pool_run_until(runs, results, n, true);
         for (size_t i = 0; i < ran; i++)
                 if (results[i].end != SWARM_OK) {
