@@ -27,10 +27,12 @@ static int rank_of(enum op_mode mode, enum job_cause cause)
         if (mode == OP_NONE)
                 return 0;
         if (mode == OP_STOP)
-                return 4;
+                return 5;
         if (mode == OP_STOP_SAVE)
-                return 3;
-        return cause == CAUSE_NOTICE ? 2 : 1;
+                return 4;
+        if (mode == OP_MOVE)
+                return 1;
+        return cause == CAUSE_NOTICE ? 3 : 2;
 }
 
 static int not_now(const struct entry *en, const char *verb, struct pd_error *err)
@@ -39,9 +41,14 @@ static int not_now(const struct entry *en, const char *verb, struct pd_error *er
                 job_state_name((enum job_state)en->job.state), verb);
 }
 
+const char *act_save_mode(enum op_mode mode)
+{
+        return mode == OP_SUSPEND ? "suspend" : mode == OP_KEEP ? "keep" : mode == OP_MOVE ? "move" : "stop";
+}
+
 json_t *act_save_body(const struct entry *en)
 {
-        const char *mode = en->job.op_mode == OP_SUSPEND ? "suspend" : en->job.op_mode == OP_KEEP ? "keep" : "stop";
+        const char *mode = act_save_mode((enum op_mode)en->job.op_mode);
         char job[ID_TEXT_MAX], ckp[ID_TEXT_MAX];
 
         return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "op", "save", "job", id_format(ID_JOB, en->job.id, job), "mode",
@@ -50,24 +57,50 @@ json_t *act_save_body(const struct entry *en)
                 (json_int_t)en->live->settings.save_deadline_us);
 }
 
-static int save_as(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy,
+int act_save(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy,
         const char *why, const char *user)
 {
         struct job after = en->job;
         char message[240];
 
+        if (mode != OP_MOVE && en->job.move != MOVE_NONE) {
+                (void)move_abandon(t, en, why);
+                after = en->job;
+        }
+        if (mode == OP_MOVE)
+                after.move = MOVE_SAVING;
         after.state = JOB_SAVING;
         after.op_mode = (uint8_t)mode;
         after.cause = after.op_cause = (uint8_t)cause;
         /* the runner may be at it by its standing orders: the same name makes it one save */
-        after.op_checkpoint = cause == CAUSE_NOTICE && !id_is_null(en->live->notice_checkpoint)
-                                      ? en->live->notice_checkpoint
-                                      : engine_id(t->engine);
+        if (en->job.state != JOB_SAVING || en->job.op_mode != OP_MOVE) /* else the save that goes on becomes this one */
+                after.op_checkpoint = cause == CAUSE_NOTICE && !id_is_null(en->live->notice_checkpoint)
+                                              ? en->live->notice_checkpoint
+                                              : engine_id(t->engine);
         (void)str_format(message, sizeof message, "is being saved: %s", why);
         if (!job_change(t, en, after, EVENT_SAVE, &(struct job_doc){ .trouble = "" }, message))
                 return -(int)PD_E_CONFLICT;
-        act_decision(t, en->job.id, policy, mode == OP_SUSPEND ? "suspend" : "stop", why, NULL, user);
+        act_decision(t, en->job.id, policy,
+                mode == OP_SUSPEND ? "suspend"
+                : mode == OP_MOVE  ? "save"
+                                   : "stop",
+                why, NULL, user);
         (void)intent_open(t, INTENT_SAVE, en, en->live->machine, act_save_body(en));
+        return 0;
+}
+
+/* Between its machines: it follows once the job runs on one of them; if it runs on none, the checkpoint of the move is the suspension's. */
+static int suspend_later(
+        struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why, const char *user)
+{
+        struct job after = en->job;
+
+        if (after.op_mode == OP_SUSPEND)
+                return 0;
+        after.op_mode = OP_SUSPEND;
+        after.op_cause = (uint8_t)cause;
+        job_touch(t, en, after, &(struct job_doc){ .message = "is suspended as soon as its move is through" });
+        act_decision(t, en->job.id, policy, "suspend", why, NULL, user);
         return 0;
 }
 
@@ -76,9 +109,11 @@ int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const ch
 {
         if (en->job.state == JOB_SUSPENDED || (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND))
                 return 0; /* it is there, or on its way (P-26: twice is once) */
-        if (en->job.state != JOB_RUNNING || !en->live)
+        if (move_suspends(&en->job))
+                return suspend_later(t, en, cause, policy, why, user);
+        if (!en->live || (en->job.state != JOB_RUNNING && !(en->job.state == JOB_SAVING && en->job.op_mode == OP_MOVE)))
                 return not_now(en, "suspended", err);
-        return save_as(t, en, OP_SUSPEND, cause, policy, why, user);
+        return act_save(t, en, OP_SUSPEND, cause, policy, why, user);
 }
 
 static int end_queued(struct turn *t, struct entry *en, const char *policy, const char *why, const char *user)
@@ -119,7 +154,10 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         if (rank_of((enum op_mode)en->job.op_mode, (enum job_cause)en->job.op_cause) >= rank_of(mode, cause))
                 return 0;
         if (save_first && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
-                return save_as(t, en, OP_STOP_SAVE, cause, policy, why, user);
+                return act_save(t, en, OP_STOP_SAVE, cause, policy, why, user);
+        if (!move_abandon(t, en, why)) /* TARGET and SAVING end with it; else what is held ends, too */
+                move_stop_other(t, en);
+        after = en->job;
         after.state = JOB_ENDING;
         after.op_mode = OP_STOP;
         after.cause = after.op_cause = (uint8_t)cause;

@@ -56,12 +56,102 @@ void check_flush(struct turn *t, struct entry *en)
 }
 
 /* --- acting --- */
+/* P-25: what cannot be saved gets its SIGTERM before the deadline; its end is then as for a machine that vanished. */
+static void term(struct turn *t, struct entry *en, const struct policy_decision *d)
+{
+        char job[ID_TEXT_MAX];
+
+        if (en->live->termed)
+                return;
+        en->live->termed = true;
+        act_decision(t, en->job.id, d->policy, policy_act_name(d->act), d->why, NULL, NULL);
+        (void)intent_open(t, INTENT_STOP, en, en->live->machine,
+                json_pack("{s:s,s:s,s:s,s:I}", "op", "stop", "job", id_format(ID_JOB, en->job.id, job), "cause",
+                        job_cause_name(d->cause), "grace_us", (json_int_t)en->live->settings.stop_grace_us));
+}
+
+/* It is decided: is it still so, on values of this instant? *ret_index is the target among g->looks. */
+static bool holds(struct engine *e, struct entry *en, const struct policy_decision *d, struct gathered *g,
+        struct policy_decision *ret_fresh, size_t *ret_index)
+{
+        size_t i = 0;
+
+        gather(e, en, g);
+        if (!policy_revalidate(d, &g->j, &g->m, &g->x, &en->live->settings, now_wall(e), ret_fresh, &i) ||
+                i >= g->looks.of.n)
+                return false;
+        *ret_index = g->looks.of.at[i];
+        return true;
+}
+
+static int move_by_policy(struct turn *t, struct entry *en, const struct policy_decision *d, struct pd_error *err)
+{
+        struct policy_decision fresh;
+        struct gathered g;
+        js_owned *evidence = NULL;
+        const struct offer_of *of;
+        size_t i;
+        int r = 0;
+
+        if (en->job.move != MOVE_NONE && en->job.move != MOVE_PROVED)
+                return 0;
+        if (holds(t->engine, en, d, &g, &fresh, &i)) {
+                of = &g.looks.offers.of.at[i];
+                en->live->reason = (struct move_reason){ .policy = d->policy,
+                        .cause = d->cause,
+                        .offer_key = d->offer_key,
+                        .left_rate_nano = g.m.rate.currency[0] ? g.m.rate.nano : 0,
+                        .cost_nano = fresh.cost_nano,
+                        .cpu_milli = fresh.cpu_milli,
+                        .memory_bytes = fresh.memory_bytes };
+                evidence = json_pack("{s:I,s:I,s:I,s:s}", "saving_nano", (json_int_t)fresh.saving_nano, "cost_nano",
+                        (json_int_t)fresh.cost_nano, "remaining_us", (json_int_t)fresh.remaining_us, "currency",
+                        g.m.rate.currency);
+                r = move_begin(t, en, of->conn, of->offer, of->machine, d->policy, fresh.why, evidence, NULL, err);
+                if (r < 0)
+                        en->live->reason = (struct move_reason){ 0 };
+        }
+        gather_free(&g);
+        return r;
+}
+
+bool check_move_holds(struct engine *e, struct entry *en, char *why, size_t n)
+{
+        const struct move_reason *r = &en->live->reason;
+        struct policy_decision d = {
+                .act = POLICY_MOVE, .policy = r->policy, .cause = r->cause, .offer_key = r->offer_key
+        };
+        struct policy_decision fresh;
+        struct gathered g;
+        size_t i;
+        bool good;
+
+        if (!r->policy) {
+                (void)str_format(why, n, "portald was started anew, and looks again");
+                return false;
+        }
+        good = holds(e, en, &d, &g, &fresh, &i);
+        if (!good)
+                (void)str_format(why, n, "looked at again before the save: %s", fresh.why);
+        gather_free(&g);
+        return good;
+}
+
 static void act_on(struct turn *t, struct entry *en, const struct policy_decision *d)
 {
         struct pd_error err;
         int r = 0;
 
         switch (d->act) {
+        case POLICY_MOVE:
+                r = move_by_policy(t, en, d, &err);
+                break;
+        case POLICY_STOP:
+                r = act_stop(t, en, d->cause, false, d->policy, d->why, NULL, &err);
+                break;
+        case POLICY_TERM:
+                term(t, en, d);
+                break;
         case POLICY_SUSPEND:
                 r = act_suspend(t, en, d->cause, d->policy, d->why, NULL, &err);
                 break;
@@ -73,9 +163,6 @@ static void act_on(struct turn *t, struct entry *en, const struct policy_decisio
                 break;
         case POLICY_KEEP:
         case POLICY_RENEW: /* leases.c keeps the hard stops of all machines */
-        case POLICY_MOVE:  /* never said while no offers are given, POLICY_STOP and POLICY_TERM never without can_end */
-        case POLICY_STOP:
-        case POLICY_TERM:
                 break;
         }
         if (r < 0)
@@ -157,6 +244,7 @@ void check_job(struct engine *e, struct entry *en)
                 check_ended(e, en);
                 return;
         }
+        move_check(e, en);
         check_now(e, en, NULL, all, &acting);
         t = turn_new(e);
         if (!t)

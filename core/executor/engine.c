@@ -135,6 +135,8 @@ static int load_live(struct engine *e, struct entry *en, struct pd_error *err)
         if (r < 0)
                 return r;
         live_fill(en->live, s, &set, doc);
+        if (en->job.move != MOVE_NONE && !id_equal(en->job.other, en->job.machine))
+                live_other(en, machine_find(e, en->job.other));
         en->live->container_wall_us = en->job.started_wall_us;
         return 0;
 }

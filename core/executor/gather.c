@@ -14,6 +14,7 @@ static void gather_job(const struct engine *e, const struct entry *en, struct po
                 .pinned = l && l->pinned,
                 .no_spot = l && !l->settings.spot_use,
                 .ever_reported = l && l->ever_reported,
+                .can_end = true,
                 .created_wall_us = j->created_wall_us,
                 .term_wall_us = j->term_wall_us,
                 /* until its runner has shown it, only what is over is sure: the wall clock may have been stepped while we were down */
@@ -24,6 +25,8 @@ static void gather_job(const struct engine *e, const struct entry *en, struct po
                 .container_wall_us = l ? l->container_wall_us : 0,
                 .retry_wall_us = l && l->refusals ? j->next_try_wall_us : 0,
                 .refused_cause = l ? l->refused_cause : CAUSE_NONE,
+                .moved_wall_us = j->moved_wall_us,
+                .moves_lost = j->moves_lost,
         };
 }
 
@@ -47,27 +50,43 @@ static void gather_measures(const struct live *l, int64_t now_wall_us, int32_t g
         ret->progress_wall_us = l->progress_wall_us;
 }
 
-void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
-        int *ret_acting)
+void gather(struct engine *e, const struct entry *en, struct gathered *ret)
 {
         const struct live *l = en->live;
         const struct mach *m = l ? l->machine : NULL;
-        struct settings none = { .ttl_us = SETTING_OFF,
+
+        *ret = (struct gathered){ 0 };
+        gather_job(e, en, &ret->j);
+        gather_measures(l, now_wall(e), en->job.gpus, &ret->x);
+        if (!m)
+                return;
+        ret->m.notice_wall_us = machine_noticed(e, m) ? m->rec.notice_wall_us : 0;
+        ret->m.stop_sure_wall_us = m->rec.stop_sure_wall_us;
+        ret->m.renewed_wall_us = m->renewed_wall_us;
+        ret->m.spot = m->rec.market == PD_MARKET_SPOT;
+        money_gather(e, en, &ret->j, &ret->m, ret->names);
+        (void)offers_look(e, en, &ret->looks, &ret->j, &ret->m);
+}
+
+void gather_free(struct gathered *g)
+{
+        looks_free(&g->looks);
+}
+
+void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
+        int *ret_acting)
+{
+        const struct settings none = { .ttl_us = SETTING_OFF,
                 .idle_after_us = SETTING_OFF,
                 .lifetime_before_us = SETTING_OFF,
                 .expect_us = SETTING_OFF };
-        int64_t now = now_wall(e);
-        struct policy_machine pm = { 0 };
-        struct policy_measures px;
-        struct policy_job pj;
+        struct gathered g;
 
-        gather_job(e, en, &pj);
-        gather_measures(l, now, en->job.gpus, &px);
-        if (m) {
-                pm.notice_wall_us = machine_noticed(e, m) ? m->rec.notice_wall_us : 0;
-                pm.stop_sure_wall_us = m->rec.stop_sure_wall_us;
-                pm.renewed_wall_us = m->renewed_wall_us;
-                pm.spot = m->rec.market == PD_MARKET_SPOT;
-        }
-        *ret_acting = policy_check(&pj, &pm, &px, l ? &l->settings : waiting ? waiting : &none, now, all);
+        gather(e, en, &g);
+        *ret_acting = policy_check(&g.j, &g.m, &g.x,
+                en->live  ? &en->live->settings
+                : waiting ? waiting
+                          : &none,
+                now_wall(e), all);
+        gather_free(&g);
 }

@@ -84,6 +84,13 @@ static void ignored_error(struct turn *t, struct op *op, const struct pd_error *
                 intent_kind_name(op->intent.kind), err->text);
 }
 
+static void stop_refused(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        ignored_error(t, op, err);
+        if (err->code == PD_E_CONFLICT || err->code == PD_E_NOT_FOUND)
+                move_stop_refused(t, op);
+}
+
 /* The runner took no notice of it: the machine stays in use. */
 static void notice_refused(struct turn *t, struct op *op, const struct pd_error *err)
 {
@@ -109,7 +116,7 @@ static const struct {
         [INTENT_LAUNCH] = { true, launch_answer, machine_launch_failed },
         [INTENT_START] = { false, placement_answer, start_refused },
         [INTENT_SAVE] = { false, placement_answer, save_refused },
-        [INTENT_STOP] = { false, placement_answer, ignored_error },
+        [INTENT_STOP] = { false, placement_answer, stop_refused },
         [INTENT_RELEASE] = { false, placement_answer, ignored_error },
         [INTENT_LEASE] = { false, lease_read_back, ignored_error },
         [INTENT_NOTICE] = { false, placement_answer, notice_refused },
@@ -118,7 +125,7 @@ static const struct {
         [INTENT_ORDERS] = { false, placement_answer, ignored_error },
         [INTENT_END] = { true, placement_answer, ignored_error },
         [INTENT_RENEW] = { true, placement_answer, ignored_error },
-        [INTENT_THAW] = { false, placement_answer, ignored_error },
+        [INTENT_THAW] = { false, placement_answer, thaw_refused },
 };
 static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
 
@@ -334,8 +341,11 @@ static bool outlived(const struct op *op)
                 return false;
         if (op->intent.kind == INTENT_START)
                 return !en || (en->job.state != JOB_STARTING && en->job.state != JOB_RESTORING);
-        if (op->intent.kind == INTENT_SAVE)
-                return !en || en->job.state != JOB_SAVING;
+        if (op->intent.kind == INTENT_SAVE) /* or of one that has become another since */
+                return !en || en->job.state != JOB_SAVING ||
+                       !streq(js_str(op->body, "mode", ""), act_save_mode((enum op_mode)en->job.op_mode));
+        if (op->intent.kind == INTENT_THAW)
+                return !en || en->job.move != MOVE_BACK;
         return false;
 }
 

@@ -65,6 +65,16 @@ struct live {
         uint32_t refusals;
         enum job_cause refused_cause;
         struct id notice_checkpoint; /* what its standing orders save a notice under; null = not known any more */
+        struct mach *other;          /* of a move: it takes room there, too; NULL = none */
+        struct move_reason { /* of a policy's move that is not handed over yet; a restart forgets it, and the move with it */
+                const char *policy; /* NULL = not known */
+                enum job_cause cause;
+                uint64_t offer_key;
+                int64_t left_rate_nano, cost_nano; /* 0 = not known */
+                int32_t cpu_milli;                 /* P-14; 0 = as it is */
+                uint64_t memory_bytes;
+        } reason;
+        bool termed; /* P-25: SIGTERM was ordered */
 };
 
 struct entry {
@@ -215,6 +225,7 @@ void job_touch(struct turn *t, struct entry *en, struct job after, const struct 
 struct live *live_new(struct entry *en, struct mach *m);
 void live_at(struct entry *en,
         struct mach *m); /* it is on another machine from now on; the only way to change live->machine */
+void live_other(struct entry *en, struct mach *m); /* the other machine of its move; NULL = none any more */
 void live_free(struct entry *en);
 /* Spec and settings as the store has them. */
 int job_load_spec(struct engine *e, struct id id, struct spec **ret_spec, struct settings *ret_settings,
@@ -340,7 +351,12 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         const char *why, const char *user, struct pd_error *err);
 int act_kill(struct turn *t, struct entry *en, const char *user,
         struct pd_error *err);                 /* a user's stop without grace, also of one under way */
+const char *act_save_mode(enum op_mode mode);  /* as the runner calls it */
 json_t *act_save_body(const struct entry *en); /* the runner's `save`, as the job's operation says */
+int act_save(struct turn *t, struct entry *en, enum op_mode mode, enum job_cause cause, const char *policy,
+        const char *why, const char *user);
+/* Does the policy that decided the job's move still want it, to that very offer? On fresh values; why says what the matter is. */
+bool check_move_holds(struct engine *e, struct entry *en, char *why, size_t n);
 int act_resume(struct turn *t, struct entry *en, const char *user, bool fresh, struct pd_error *err);
 void act_end_waiting(struct turn *t, struct entry *en, enum job_cause cause, const char *why);
 void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
@@ -401,6 +417,17 @@ bool offers_look(
         struct engine *e, const struct entry *en, struct looks *ret, struct policy_job *j, struct policy_machine *m);
 void looks_free(struct looks *x);
 
+/* What is known of one job at this instant, as core/policy wants it; borrows from the engine until gather_free(). */
+struct gathered {
+        struct policy_job j;
+        struct policy_machine m;
+        struct policy_measures x;
+        struct looks looks;
+        char names[128];
+};
+void gather(struct engine *e, const struct entry *en, struct gathered *ret);
+void gather_free(struct gathered *g);
+
 /* --- rent.c: machines that cost: made, renewed, listed, ended --- */
 /* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */
 struct mach *rent_machine(struct turn *t, const struct entry *en, struct connection *c, const json_t *offer,
@@ -422,6 +449,21 @@ bool move_observe(struct engine *e, struct mach *m, struct entry *en, const json
 void move_machine_gone(struct turn *t, struct entry *en, struct mach *m); /* the source, or the target, of a move */
 bool move_needs(const struct engine *e, const struct mach *m);            /* is it either end of a move?           */
 bool move_abandon(struct turn *t, struct entry *en, const char *why);     /* a stronger operation re-targets it     */
+/* Of observe_missing(): true = a move accounts for it. */
+bool move_missing(struct engine *e, struct mach *m, struct entry *en, const json_t *placements);
+/* The container runs where the record wants it: fields of *after before the change, then what follows from it. */
+void move_running(struct job *after, int64_t now_wall_us);
+void move_ran(struct turn *t, struct entry *en, const struct job *before);
+/* The job leaves its machines: fields of *after; the other machine of its move, which nobody of it needs any more, or null. */
+struct id move_over(struct turn *t, struct entry *en, struct job *after);
+void move_stay_over(struct turn *t, const struct entry *en, struct job *after); /* did an automatic move pay? */
+bool move_suspends(const struct job *j);                /* a suspension can only be noted: it is between its machines */
+void move_stop_other(struct turn *t, struct entry *en); /* a stop ends what is held, too                */
+void move_stop_refused(struct turn *t, const struct op *op); /* the source knows of nothing to stop          */
+void thaw_refused(struct turn *t, struct op *op, const struct pd_error *err);
+void move_check(struct engine *e, struct entry *en);        /* of each check: a target that must have ended */
+json_t *move_render(struct engine *e, const struct job *j); /* the API's JOB.move; NULL = none              */
+bool move_save_again(const struct job *j);                  /* is there a save in mode move to be asked for? */
 
 /* --- prune.c --- */
 void prune_due(void *arg);

@@ -260,10 +260,21 @@ void live_at(struct entry *en, struct mach *m)
                 take(m, &en->job, 1);
 }
 
+void live_other(struct entry *en, struct mach *m)
+{
+        if (en->live->other)
+                take(en->live->other, &en->job, -1);
+        en->live->other = m;
+        if (m)
+                take(m, &en->job, 1);
+}
+
 void live_free(struct entry *en)
 {
-        if (en->live)
+        if (en->live) {
                 live_at(en, NULL);
+                live_other(en, NULL);
+        }
         free(en->live);
         en->live = NULL;
 }
@@ -304,6 +315,8 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
 {
         struct pd_error err;
         struct job before = en->job;
+        struct id left = { { 0 } };
+        struct mach *unneeded;
 
         if (!life_find(before.state, event, after.state, after.result, after.cause, &err)) {
                 char id[ID_TEXT_MAX];
@@ -315,6 +328,8 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
                 after.since_wall_us = t->now_wall_us;
         if (en->live && !job_state_placed(after.state))
                 check_flush(t, en);
+        if (after.move != MOVE_NONE && !job_state_placed(after.state))
+                left = move_over(t, en, &after);
         if (event == EVENT_SAVED || event == EVENT_LOST) /* deadlines of its own */
                 after.flags &= (uint8_t) ~(JOB_FLAG_TOLD_DAY | JOB_FLAG_TOLD_HOURS);
         txn_job(t->txn, &before, &after, event, doc, t->now_wall_us, message);
@@ -322,6 +337,9 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
         changed_after(t, after.id);
         tell_change(t, &before, &after, event, message);
         settle(t->engine, en);
+        unneeded = id_is_null(left) ? NULL : machine_find(t->engine, left);
+        if (unneeded)
+                rent_unneeded(t, unneeded);
         return true;
 }
 

@@ -70,6 +70,12 @@ static void look_at_save(struct turn *t, struct entry *en, const struct seen *s)
                 save_begun(t, en, s);
                 if (en->job.state == JOB_SAVING && !same_save(en, s))
                         adopt(t, en, s);
+                if (en->job.state == JOB_SAVING)
+                        save_stronger(t, en, s);
+        } else if (streq(s->phase, "held") && streq(s->save_mode, "move") && en->job.state == JOB_RUNNING) {
+                save_begun(t, en,
+                        s); /* it began and was committed since we last looked: the next look goes on from there */
+                machine_ask_again(en->live->machine);
         } else if (ours && streq(s->save_state, "committed") && streq(s->save_mode, "keep")) {
                 save_kept(t, en, s);
         } else if (ours && settled(s)) {
@@ -141,6 +147,8 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
                 stray(e, m, &s, true, listed_anew); /* over for long, and out of memory */
                 return;
         }
+        if (en && en->job.move != MOVE_NONE && move_observe(e, m, en, placement, listed_anew))
+                return;
         if (!en || en->job.generation != s.generation || !job_state_placed(en->job.state)) {
                 stray(e, m, &s, en != NULL, listed_anew);
                 return;
@@ -188,6 +196,8 @@ void observe_missing(struct engine *e, struct mach *m, const json_t *placements)
                 struct seen s = SEEN_NOTHING;
                 struct turn *t;
 
+                if (en && en->job.move != MOVE_NONE && move_missing(e, m, en, placements))
+                        continue;
                 if (!en || !en->live || en->live->machine != m || listed(placements, &en->job) ||
                         intent_find(e, INTENT_START, en->job.id))
                         continue;

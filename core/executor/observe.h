@@ -26,12 +26,13 @@ void outcome_release(struct turn *t, struct mach *m, const struct seen *s);
 void outcome_pid(struct turn *t, struct entry *en, const struct seen *s);
 void outcome_checkpoint(struct turn *t, struct entry *en, struct job *after, const struct seen *s);
 /* A stay is over: its running time, its operation. */
-void outcome_end(struct turn *t, struct job *after, const struct seen *s);
+void outcome_end(struct turn *t, struct entry *en, struct job *after, const struct seen *s);
 void went_running(struct turn *t, struct entry *en, const struct seen *s);
 void went_suspended(struct turn *t, struct entry *en, const struct seen *s, enum job_cause cause);
 void went_lost(struct turn *t, struct entry *en, const struct seen *s, enum job_cause cause);
 void went_exited(struct turn *t, struct entry *en, struct mach *m, const struct seen *s);
 void went_failed(struct turn *t, struct entry *en, struct mach *m, const struct seen *s);
+void save_stronger(struct turn *t, struct entry *en, const struct seen *s);
 void save_begun(struct turn *t, struct entry *en, const struct seen *s);
 void save_refused(struct turn *t, struct entry *en, const struct seen *s);
 void save_kept(struct turn *t, struct entry *en, const struct seen *s);

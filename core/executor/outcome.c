@@ -45,21 +45,55 @@ void outcome_pid(struct turn *t, struct entry *en, const struct seen *s)
 
 void went_running(struct turn *t, struct entry *en, const struct seen *s)
 {
-        struct job after = en->job;
+        struct job before = en->job, after = before;
         bool restored = after.state == JOB_RESTORING;
         const char *digest = js_str(s->p, "image_digest", "");
 
+        if (restored)
+                move_running(&after, t->now_wall_us);
         after.state = JOB_RUNNING;
         after.started_wall_us = started_at(s, t->now_wall_us);
         after.tries = 0;
         /* the deadlines of the suspension end only now: a resume that never got this far kept them */
         after.ttl_wall_us = after.expire_wall_us = 0;
         after.flags &= (uint8_t) ~(JOB_FLAG_RESUMED | JOB_FLAG_FRESH | JOB_FLAG_WARNED);
-        (void)job_change(t, en, after, EVENT_STARTED, &(struct job_doc){ .image_digest = *digest ? digest : NULL },
-                restored ? "runs on from its checkpoint" : "runs");
+        if (job_change(t, en, after, EVENT_STARTED, &(struct job_doc){ .image_digest = *digest ? digest : NULL },
+                    restored ? "runs on from its checkpoint" : "runs") &&
+                before.move != MOVE_NONE)
+                move_ran(t, en, &before);
 }
 
 /* --- saves --- */
+static enum op_mode mode_of(const char *save_mode)
+{
+        static const struct {
+                const char *name;
+                enum op_mode mode;
+        } modes[] = { { "stop", OP_STOP_SAVE }, { "keep", OP_KEEP }, { "move", OP_MOVE } };
+
+        for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+                if (streq(save_mode, modes[i].name))
+                        return modes[i].mode;
+        return OP_SUSPEND;
+}
+
+/* A save for a move, which its runner made another by its standing orders. */
+void save_stronger(struct turn *t, struct entry *en, const struct seen *s)
+{
+        enum op_mode mode = mode_of(s->save_mode);
+        struct job after;
+        char message[200];
+
+        if (en->job.op_mode != OP_MOVE || (mode != OP_SUSPEND && mode != OP_STOP_SAVE))
+                return;
+        (void)move_abandon(t, en, job_cause_text(s->save_cause));
+        after = en->job;
+        after.op_mode = (uint8_t)mode;
+        after.cause = after.op_cause = (uint8_t)s->save_cause;
+        (void)str_format(message, sizeof message, "is being saved: %s", job_cause_text(s->save_cause));
+        (void)job_change(t, en, after, EVENT_SAVE, NULL, message);
+}
+
 void save_begun(struct turn *t, struct entry *en, const struct seen *s)
 {
         struct job after = en->job;
@@ -69,7 +103,14 @@ void save_begun(struct turn *t, struct entry *en, const struct seen *s)
         if (after.state != JOB_RUNNING || !id_parse(ID_CHECKPOINT, js_str(s->save, "checkpoint", ""), &ckp))
                 return;
         after.state = JOB_SAVING;
-        after.op_mode = streq(s->save_mode, "stop") ? OP_STOP_SAVE : streq(s->save_mode, "keep") ? OP_KEEP : OP_SUSPEND;
+        if (en->job.move == MOVE_TARGET) {
+                (void)move_abandon(t, en, "its runner saves it by its standing orders");
+                after = en->job;
+                after.state = JOB_SAVING;
+        }
+        after.op_mode = (uint8_t)mode_of(s->save_mode);
+        if (after.op_mode == OP_MOVE) /* what is held of it has nowhere to go any more, and runs on */
+                after.move = MOVE_SAVING;
         after.cause = after.op_cause = (uint8_t)s->save_cause;
         after.op_checkpoint = ckp;
         (void)str_format(message, sizeof message, "is being saved: %s", job_cause_text(s->save_cause));
@@ -117,6 +158,10 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
 
         if (after.state != JOB_SAVING)
                 return;
+        if (en->job.move != MOVE_NONE) {
+                (void)move_abandon(t, en, "its state could not be saved");
+                after = en->job;
+        }
         if (first)
                 (void)str_format(message, sizeof message, "cannot be saved, so it runs on: %s (%s): %s%s",
                         js_str(first, "path", "?"), js_str(first, "type", "?"), js_str(first, "reason", ""),
@@ -178,8 +223,9 @@ static void op_over(struct job *after)
         after->next_try_wall_us = 0;
 }
 
-void outcome_end(struct turn *t, struct job *after, const struct seen *s)
+void outcome_end(struct turn *t, struct entry *en, struct job *after, const struct seen *s)
 {
+        move_stay_over(t, en, after);
         if (!planted(PLANT_TTL_FORGETS))
                 after->ran_us += js_int(s->p, "ran_us", 0);
         after->started_wall_us = 0;
@@ -206,7 +252,7 @@ void went_suspended(struct turn *t, struct entry *en, const struct seen *s, enum
         outcome_checkpoint(t, en, &after, s);
         after.state = JOB_SUSPENDED;
         after.cause = (uint8_t)cause;
-        outcome_end(t, &after, s);
+        outcome_end(t, en, &after, s);
         suspend_deadlines(t, en, &after);
         (void)str_format(message, sizeof message, "suspended, %s: saved%s%s (%s in %s)", job_cause_text(cause),
                 *js_str(s->save, "progress", "") ? " at " : "", js_str(s->save, "progress", ""),
@@ -237,7 +283,7 @@ static void went_ended(struct turn *t, struct entry *en, const struct seen *s)
         after.state = JOB_ENDED;
         after.exit_code = (uint8_t)code;
         after.signal = (uint8_t)sig;
-        if (s->cause == CAUSE_USER || s->cause == CAUSE_TTL) {
+        if (s->cause == CAUSE_USER || s->cause == CAUSE_TTL || s->cause == CAUSE_BUDGET || s->cause == CAUSE_CAP) {
                 after.result = RESULT_STOPPED;
                 after.cause = (uint8_t)s->cause;
                 (void)str_format(message, sizeof message, "stopped: %s%s", job_cause_text(s->cause),
@@ -256,7 +302,7 @@ static void went_ended(struct turn *t, struct entry *en, const struct seen *s)
                 (void)str_format(message, sizeof message, code == 0 ? "succeeded" : "failed: it exited with code %lld",
                         (long long)code);
         }
-        outcome_end(t, &after, s);
+        outcome_end(t, en, &after, s);
         /* a resume continues a job that a limit stopped, for as long as its checkpoint is kept */
         after.expire_wall_us = after.cause == CAUSE_TTL && !id_is_null(after.checkpoint) ? t->now_wall_us + ttl_keep(en)
                                                                                          : t->now_wall_us;
@@ -276,7 +322,7 @@ void went_lost(struct turn *t, struct entry *en, const struct seen *s, enum job_
         /* a machine that does not know the job any more cannot say how long it ran: the time up to its last sign of life counts (law 15) */
         if (!s->p && en->live && after.started_wall_us && en->live->measured_wall_us > after.started_wall_us)
                 after.ran_us += en->live->measured_wall_us - after.started_wall_us;
-        outcome_end(t, &after, s);
+        outcome_end(t, en, &after, s);
         if (after.state == JOB_STARTING) {
                 after.state = JOB_QUEUED;
                 (void)job_change(t, en, after, EVENT_LOST, NULL, "its machine went away before it ran: queued again");
@@ -320,7 +366,9 @@ static bool is_lost_cause(enum job_cause c)
 
 void went_exited(struct turn *t, struct entry *en, struct mach *m, const struct seen *s)
 {
-        bool saved = streq(s->save_state, "committed");
+        /* saved for a move, and taken by its machine before anybody went on with it: the checkpoint is there all the same */
+        bool taken = streq(s->save_mode, "move") && (is_lost_cause(s->cause) || s->cause == CAUSE_NONE);
+        bool saved = streq(s->save_state, "committed") && (streq(s->save_mode, "suspend") || taken);
         struct seen by_order = *s;
 
         by_order.cause = (enum job_cause)en->job.op_cause;
@@ -328,9 +376,12 @@ void went_exited(struct turn *t, struct entry *en, struct mach *m, const struct 
         if (job_state_placed(en->job.state) && (en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING) &&
                 js_int(s->p, "started_wall_us", 0))
                 went_running(t, en, s);
-        if (saved && streq(s->save_mode, "suspend") && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
-                went_suspended(t, en, s, s->save_cause ? s->save_cause : CAUSE_USER);
-        else if (saved && streq(s->save_mode, "suspend") && en->job.state == JOB_ENDING)
+        if (saved && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
+                went_suspended(t, en, s,
+                        taken           ? s->cause ? s->cause : CAUSE_MACHINE_LOST
+                        : s->save_cause ? s->save_cause
+                                        : CAUSE_USER);
+        else if (saved && en->job.state == JOB_ENDING)
                 went_ended(t, en, &by_order); /* the stop that came meanwhile says what the end is called */
         else if (is_lost_cause(s->cause))
                 went_lost(t, en, s, s->cause);
@@ -348,6 +399,10 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why)
         int64_t wait = PLACE_RETRY_US;
         char message[400];
 
+        if (en->job.state == JOB_RESTORING && en->job.move == MOVE_HANDED && en->live) {
+                move_target_failed(t, en, en->live->machine, why->text);
+                return;
+        }
         if (en->job.state == JOB_ENDING) {
                 after.state = JOB_ENDED;
                 after.result = RESULT_STOPPED;

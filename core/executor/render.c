@@ -29,7 +29,7 @@ static json_t *checkpoint_json(struct engine *e, struct id id)
                 "took_us", (json_int_t)c.took_us, "freeze_us", (json_int_t)c.freeze_us);
 }
 
-static const char *const mode_names[] = { "", "suspend", "save and stop", "stop", "keep" };
+static const char *const mode_names[] = { "", "suspend", "save and stop", "stop", "keep", "move" };
 
 static void render_live(json_t *o, const struct entry *en)
 {
@@ -95,6 +95,8 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
                 SET(o, "operation",
                         json_pack("{s:s,s:s}", "mode", mode_names[j->op_mode], "cause",
                                 job_cause_name((enum job_cause)j->op_cause)));
+        if (j->move != MOVE_NONE)
+                SET(o, "move", move_render(e, j));
         if (j->state == JOB_SUSPENDED ||
                 (j->state == JOB_ENDED && !id_is_null(j->checkpoint) && j->expire_wall_us > now_wall(e)))
                 SET(o, "resume_line", json_sprintf("portal resume %s", id_format(ID_JOB, j->id, id)));

@@ -19,6 +19,7 @@ static void on_list(
 {
         struct mach *m = arg;
         const json_t *placements = json_object_get(answer, "placements");
+        struct turn *t;
         size_t i;
         json_t *p;
 
@@ -40,6 +41,11 @@ static void on_list(
         json_array_foreach (placements, i, p)
                 observe_placement(m->engine, m, p, true);
         observe_missing(m->engine, m, placements);
+        t = turn_new(m->engine);
+        if (!t)
+                return;
+        move_target_up(t, m);
+        turn_end(t);
         intent_replay(m->engine, m);
         leases_review(m->engine);
         place_anew(m->engine);

@@ -53,7 +53,7 @@ struct job {
         uint8_t moves_lost;        /* automatic moves that cost more than they saved                    */
         int64_t moved_wall_us;     /* P-16: last change of machine, a resume included; 0 = never        */
         int64_t left_rate_nano;    /* hourly rate of the machine that the last automatic move left; 0 = none is open */
-        int64_t move_cost_nano;    /* ... and what that move cost                                       */
+        int64_t move_cost_nano;    /* ... and what that move cost, less all that was spent on the job before this stay */
         uint64_t state_bytes;      /* what a checkpoint would hold, as measured last; 0 = not yet       */
 };
 static_assert(sizeof(struct job) <= 256, "B-10: a hot record stays small");
@@ -81,6 +81,7 @@ enum job_flag {
         JOB_FLAG_RESUMED = 4,     /* queued by resume: keeps both suspension deadlines until its container runs  */
         JOB_FLAG_TOLD_DAY = 8,    /* its owner was told that it ends within 24 h ...                         */
         JOB_FLAG_TOLD_HOURS = 16, /* ... and within 2 h; both of the present deadline                        */
+        JOB_FLAG_MOVE_USER = 32,  /* the move under way is a user's: no policy takes it back                 */
 };
 
 /* The cold part: on disk only. NULL members of an update keep what is there; strings are copied. */
