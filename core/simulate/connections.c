@@ -123,6 +123,8 @@ static void effect(struct pcall *p)
                 own_call(c, p->slot, &p->outcome);
                 return;
         }
+        if (streq(p->slot, "launch") && p->token[0])
+                (void)json_object_set_new(c->first_stops, p->token, json_integer(js_int(p->args, "stop_wall_us", 0)));
         provider_call(c, p->slot, p->args, p->token[0] ? p->token : NULL, p->deadline_boot_us, &p->outcome);
         if (streq(p->slot, "caps"))
                 c->settle_us = js_int(p->outcome.ret, "settle_us", 0);
@@ -297,6 +299,7 @@ static struct world_connection *connection_new(
         (void)str_format(c->name, sizeof c->name, "%s", name);
         (void)str_format(c->provider, sizeof c->provider, "%s", provider);
         c->options = options ? json_deep_copy(options) : json_object();
+        c->first_stops = json_object();
         c->boot_min_us = 20 * USEC_PER_SEC;
         c->boot_max_us = 3 * USEC_PER_MIN;
         c->price_nano_hour = 100000000;
@@ -336,6 +339,7 @@ struct world_connection *world_add_connection(struct world *w, const char *name,
                 w->connections.n--;
                 provider_close(c);
                 json_decref(c->options);
+                json_decref(c->first_stops);
                 free(c);
                 return NULL;
         }
@@ -347,6 +351,10 @@ void connections_free_all(struct world *w)
         vec_foreach (c, &w->connections) {
                 provider_close(*c);
                 json_decref((*c)->options);
+                json_decref((*c)->first_stops);
+                vec_foreach (id, &(*c)->changed)
+                        free(*id);
+                vec_free(&(*c)->changed);
                 vec_foreach (l, &(*c)->lists)
                         json_decref(*l);
                 vec_free(&(*c)->lists);

@@ -28,6 +28,12 @@ void sim_machine_free(struct sim_machine *m)
         free(m);
 }
 
+/* The wall clock there: own machines share the daemon's, rented ones have the true time. */
+int64_t sim_wall_us(const struct sim_machine *m)
+{
+        return m->own ? m->w->wall_us : world_cloud_wall_us(m->w);
+}
+
 int64_t sim_boot_us(const struct sim_machine *m)
 {
         return m->w->boot_us + m->boot_ahead_us;
@@ -222,6 +228,13 @@ static void measures(struct sim_machine *m)
                 sim_stream_event(m, event);
 }
 
+/* The runner's own timer, on both clocks: the earlier ends the machine. */
+static bool guest_is_due(const struct sim_machine *m)
+{
+        return m->connection->guest && ((m->stop_wall_us && sim_wall_us(m) >= m->stop_wall_us) ||
+                                               (m->stop_boot_us && sim_boot_us(m) >= m->stop_boot_us));
+}
+
 static void machine_tick(struct sim_machine *m)
 {
         bool live = false;
@@ -239,8 +252,13 @@ static void machine_tick(struct sim_machine *m)
 
 static void tick(struct world *w, struct world_due *due)
 {
-        vec_foreach (m, &w->machines)
-                machine_tick(*m);
+        for (size_t i = w->machines.n; i-- > 0;) {
+                struct sim_machine *m = w->machines.at[i];
+
+                machine_tick(m);
+                if (guest_is_due(m))
+                        m->connection->cloud->guest_stops(m->connection, m);
+        }
         due_at(w, due, w->boot_us + SIM_TICK_US);
 }
 

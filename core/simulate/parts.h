@@ -63,6 +63,7 @@ int sim_save(struct sim_job *s, const char *checkpoint, const char *mode, const 
 /* Ends it, with a grace; a save that goes on is given up. Who ended it first is who did. */
 void sim_term(struct sim_job *s, const char *cause);
 int sim_thaw(struct sim_job *s, uint64_t generation, const json_t *orders, struct pd_error *err);
+int64_t sim_wall_us(const struct sim_machine *m);
 int64_t sim_boot_us(const struct sim_machine *m); /* its clock */
 void sim_told(struct sim_job *s);                 /* its truth has changed; no event */
 void sim_orders_check(struct sim_job *s);

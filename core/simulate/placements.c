@@ -338,7 +338,7 @@ static void check_lease(struct sim_job *s)
         int64_t left = INT64_MAX;
 
         if (s->lease_wall_us)
-                left = s->lease_wall_us - w->wall_us;
+                left = s->lease_wall_us - sim_wall_us(s->machine);
         if (s->lease_boot_us && s->lease_boot_us - sim_boot_us(s->machine) < left)
                 left = s->lease_boot_us - sim_boot_us(s->machine);
         if (!w->ticking || left > js_int(sim_orders(s), "save_deadline_us", 0) + 25 * USEC_PER_SEC)

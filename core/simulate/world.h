@@ -138,6 +138,9 @@ struct world_connection {
         int64_t boot_min_us, boot_max_us; /* from RUNNING to a runner that answers */
         int64_t settle_us;                /* as its caps say */
         int64_t price_nano_hour;          /* own: what its machine costs */
+        bool guest;                       /* its machines end themselves: by their runner's timer */
+        VEC(char *) changed;              /* machines that are another than before */
+        json_t *first_stops;              /* token of a launch -> the hard stop that its user data arm */
         bool closed;                      /* unreachable: every call fails */
 };
 
