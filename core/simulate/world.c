@@ -94,7 +94,10 @@ static const struct env_ops ops = {
 void world_settle(struct world *w)
 {
         while (w->store && store_queued(w->store) > 0 && !w->fatal.code)
-                (void)sd_event_run(w->loop, 1000000);
+                if (w->durable)
+                        (void)sd_event_run(w->loop, 1000000);
+                else
+                        store_flush(w->store);
 }
 
 bool world_step(struct world *w, int64_t until)
@@ -130,9 +133,11 @@ void world_run(struct world *w, int64_t us)
 
 static int start(struct world *w, bool fresh)
 {
-        const struct store_options o = {
-                .dir = w->dir, .new_installation = fresh, .installation = "ins_00000000000000000000000000"
-        };
+        const struct store_options o = { .dir = w->dir,
+                .new_installation = fresh,
+                .vfs = w->vfs,
+                .simulated = !w->durable,
+                .installation = "ins_00000000000000000000000000" };
         struct pd_error err;
 
         if (store_open(&w->store, w->loop, &o, &err) < 0) {

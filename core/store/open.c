@@ -9,10 +9,10 @@
 static const char pragmas[] =
         "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=OFF;";
 
-static int connect_db(const char *path, bool create, sqlite3 **ret, struct pd_error *err)
+static int connect_db(const char *path, const char *vfs, bool create, sqlite3 **ret, struct pd_error *err)
 {
         int r = sqlite3_open_v2(
-                path, ret, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX, NULL);
+                path, ret, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0) | SQLITE_OPEN_NOMUTEX, vfs);
 
         if (r != SQLITE_OK)
                 return store_sqlite_fail(*ret, "opening portald.db", err);
@@ -30,12 +30,15 @@ static int open_writer(struct store *s, const struct store_options *o, struct pd
         /* an absent file is judged before it is made, so that a refusal leaves nothing behind */
         if (!there && (r = place_check(s, o, true, err)) < 0)
                 return r;
-        if ((r = connect_db(s->path, true, &s->writer, err)) < 0 || (r = schema_is_empty(s->writer, &empty, err)) < 0)
+        if ((r = connect_db(s->path, o->vfs, true, &s->writer, err)) < 0 ||
+                (r = schema_is_empty(s->writer, &empty, err)) < 0)
                 return r;
         if ((r = place_check(s, o, empty, err)) < 0)
                 return r;
         if ((r = store_exec(s->writer, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4000;",
                      "setting the log up", err)) < 0)
+                return r;
+        if (o->simulated && (r = store_exec(s->writer, "PRAGMA synchronous=OFF;", "setting the log up", err)) < 0)
                 return r;
         if ((r = schema_upgrade(s->writer, s->path, schema_steps, schema_steps_n, err)) < 0)
                 return r;
@@ -51,9 +54,9 @@ static int prepare_writes(struct store *s, struct pd_error *err)
         return 0;
 }
 
-static int open_reader(struct store *s, struct pd_error *err)
+static int open_reader(struct store *s, const struct store_options *o, struct pd_error *err)
 {
-        int r = connect_db(s->path, false, &s->reader, err);
+        int r = connect_db(s->path, o->vfs, false, &s->reader, err);
 
         if (r < 0)
                 return r;
@@ -102,8 +105,9 @@ int store_open(struct store **ret, sd_event *loop, const struct store_options *o
         (void)pthread_mutex_init(&s->lock, NULL); /* cannot fail with default attributes on Linux */
         (void)pthread_cond_init(&s->wake, NULL);
         if ((r = place_take(s, o, err)) < 0 || (r = open_writer(s, o, err)) < 0 || (r = prepare_writes(s, err)) < 0 ||
-                (r = open_reader(s, err)) < 0)
+                (r = open_reader(s, o, err)) < 0)
                 return r;
+        s->simulated = o->simulated;
         s->ballast_bytes = o->ballast_bytes;
         s->low = o->ballast_bytes > 0 && !ballast_hold(s->ballast_path, o->ballast_bytes);
         if ((r = writer_start(s, loop, err)) < 0)

@@ -73,6 +73,7 @@ struct store {
         bool has_thread;
         sqlite3 *writer;
         sqlite3_stmt *writes[STMT_N];
+        bool simulated;
         int log_pages;
         uint64_t ballast_bytes;
         int64_t ballast_try_boot_us; /* next look whether there is room for it again */

@@ -197,6 +197,8 @@ struct store_options {
         const char *installation; /* text of the id file beside the config; NULL = absent */
         bool new_installation;    /* allow an empty directory                             */
         uint64_t ballast_bytes;   /* kept free for a full disk; 0 = none                  */
+        const char *vfs;          /* SQLite's; NULL = the system's                        */
+        bool simulated;           /* no thread: written by store_flush(), nothing synced  */
 };
 /* Opens, upgrades (after a backup beside it), refuses a newer schema, an empty directory without new_installation, and a database of
  * another installation id, each with a sentence that says what to do. The writer thread runs on success. */
@@ -209,6 +211,8 @@ typedef void (*store_done_fn)(void *arg, const struct pd_error *err); /* err NUL
  * work). -PD_E_BUSY, -PD_E_CONFLICT: its idempotency key is being written, or was, by a request that crossed this one: ask store_find_key() again.
  * -PD_E_INTERNAL: a job row that is no edge. None of these breaks the store; any other code is the reason why it is broken. */
 int store_apply(struct store *s, struct txn *t, store_done_fn done, void *arg, struct pd_error *err);
+/* A simulated store only: writes what was handed over and calls it done, until nothing is left. */
+void store_flush(struct store *s);
 size_t store_queued(const struct store *s); /* transactions handed over and not yet called back */
 /* The disk was full and the ballast is spent: what is under way may finish, new work must be refused. Ends when there is room for it again. */
 bool store_is_low(struct store *s);

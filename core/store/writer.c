@@ -145,13 +145,13 @@ static int copy_back(struct store *s, struct pd_error *err)
         return store_sqlite_fail(s->writer, "copying the log back", err);
 }
 
-/* At most STORE_GROUP from the queue; NULL = told to stop and nothing is left. */
+/* At most STORE_GROUP from the queue; NULL = told to stop (or simulated) and nothing is left. */
 static struct txn *take_group(struct store *s, bool *ret_broken)
 {
         struct txn *group, **last;
 
         (void)pthread_mutex_lock(&s->lock);
-        while (!s->queue && !s->stop)
+        while (!s->queue && !s->stop && !s->simulated)
                 (void)pthread_cond_wait(&s->wake, &s->lock);
         group = s->queue;
         last = &s->queue;
@@ -189,7 +189,7 @@ static void give_back(struct store *s, struct txn *group, bool failed)
         *s->over_end = group;
         s->over_end = &last->next;
         (void)pthread_mutex_unlock(&s->lock);
-        while (write(s->event_fd, &one, sizeof one) < 0 && errno == EINTR)
+        while (!s->simulated && write(s->event_fd, &one, sizeof one) < 0 && errno == EINTR)
                 ;
 }
 
@@ -203,26 +203,32 @@ static bool queue_is_empty(struct store *s)
         return empty;
 }
 
+static bool write_next(struct store *s)
+{
+        struct pd_error err = { 0 };
+        bool broken;
+        struct txn *group = take_group(s, &broken);
+
+        if (!group)
+                return false;
+        if (!broken && write_with_ballast(s, group, &err) < 0) {
+                break_store(s, &err);
+                broken = true;
+        }
+        give_back(s, group, broken);
+        if (broken)
+                return true;
+        ballast_back(s);
+        if ((s->log_pages >= STORE_LOG_MAX || (s->log_pages >= STORE_LOG_IDLE && queue_is_empty(s))) &&
+                copy_back(s, &err) < 0)
+                break_store(s, &err);
+        return true;
+}
+
 static void *writer_main(void *arg)
 {
-        struct store *s = arg;
-        struct pd_error err = { 0 };
-        struct txn *group;
-        bool broken;
-
-        while ((group = take_group(s, &broken))) {
-                if (!broken && write_with_ballast(s, group, &err) < 0) {
-                        break_store(s, &err);
-                        broken = true;
-                }
-                give_back(s, group, broken);
-                if (broken)
-                        continue;
-                ballast_back(s);
-                if ((s->log_pages >= STORE_LOG_MAX || (s->log_pages >= STORE_LOG_IDLE && queue_is_empty(s))) &&
-                        copy_back(s, &err) < 0)
-                        break_store(s, &err);
-        }
+        while (write_next(arg))
+                ;
         return NULL;
 }
 
@@ -256,6 +262,15 @@ static void call_done(struct store *s)
                         t->done(t->arg, t->failed ? &s->failure : NULL);
                 txn_free(t);
         }
+}
+
+void store_flush(struct store *s)
+{
+        do {
+                while (s->simulated && write_next(s))
+                        ;
+                call_done(s);
+        } while (s->simulated && s->queued > 0);
 }
 
 static int on_event(sd_event_source *source, int fd, uint32_t events, void *arg)
@@ -311,6 +326,8 @@ int writer_start(struct store *s, sd_event *loop, struct pd_error *err)
                 return pd_fail(err, PD_E_IO, "store: event source: %s", strerror(-r));
         (void)sqlite3_wal_autocheckpoint(s->writer, 0);
         (void)sqlite3_wal_hook(s->writer, on_commit_to_log, s);
+        if (s->simulated)
+                return 0;
         /* signals are the loop's */
         (void)sigfillset(&all);
         (void)pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -324,6 +341,8 @@ int writer_start(struct store *s, sd_event *loop, struct pd_error *err)
 
 void writer_stop(struct store *s)
 {
+        if (s->simulated && s->writer)
+                store_flush(s);
         if (s->has_thread) {
                 (void)pthread_mutex_lock(&s->lock);
                 s->stop = true;
@@ -408,7 +427,8 @@ int store_apply(struct store *s, struct txn *t, store_done_fn done, void *arg, s
                 txn_free(t);
                 return r;
         }
-        if (++s->unwoken >= STORE_WAKE_AT || sd_event_source_set_enabled(s->turn_end, SD_EVENT_ONESHOT) < 0)
+        if (!s->simulated &&
+                (++s->unwoken >= STORE_WAKE_AT || sd_event_source_set_enabled(s->turn_end, SD_EVENT_ONESHOT) < 0))
                 wake_writer(s);
         s->queued++;
         s->queued_bytes += t->n; /* only call_done(), on this thread, frees it */
