@@ -7,6 +7,8 @@
 void act_decision(struct turn *t, struct id job, const char *policy, const char *act, const char *why, json_t *evidence,
         const char *user)
 {
+        if (!evidence)
+                evidence = pd_steal(t->evidence);
         txn_decision(t->txn, engine_id(t->engine), job, t->now_wall_us, policy, act, why, evidence, user);
         json_decref(evidence);
 }

@@ -9,11 +9,11 @@
 #define STRETCH_WRITE_US USEC_PER_HOUR /* a stretch of inaction that goes on is written this often */
 
 /* --- inaction as intervals --- */
-static void stretch_write(struct turn *t, struct entry *en, struct stretch *s, const char *margin)
+static void stretch_write(struct turn *t, struct entry *en, struct stretch *s)
 {
         if (!s->count)
                 return;
-        txn_interval(t->txn, en->job.id, s->policy, s->why, s->first_wall_us, s->last_wall_us, s->count, margin);
+        txn_interval(t->txn, en->job.id, s->policy, s->why, s->first_wall_us, s->last_wall_us, s->count, s->margin);
         s->written_wall_us = t->now_wall_us;
 }
 
@@ -25,6 +25,35 @@ static bool same_kind(const char *a, const char *b)
         return n == strcspn(b, "0123456789") && strncmp(a, b, n) == 0;
 }
 
+/* By how much its look missed what P-13 demands: three times the cost. */
+static int64_t margin_of(const struct policy_decision *d)
+{
+        int64_t three;
+
+        if (!d->looked || __builtin_mul_overflow(d->cost_nano, 3, &three))
+                return INT64_MAX;
+        return three - d->saving_nano;
+}
+
+static void stretch_add(struct turn *t, struct stretch *s, const struct policy_decision *d)
+{
+        int64_t margin = margin_of(d);
+
+        if (!s->count) {
+                s->policy = d->policy;
+                s->first_wall_us = t->now_wall_us;
+                s->margin_nano = INT64_MAX;
+        }
+        /* of looks the one that came nearest is kept, of the others the last */
+        if (margin < s->margin_nano || margin == INT64_MAX) {
+                s->margin_nano = margin;
+                (void)str_format(s->margin, sizeof s->margin, "%s", d->would_act);
+        }
+        (void)str_format(s->why, sizeof s->why, "%s", d->why);
+        s->last_wall_us = t->now_wall_us;
+        s->count++;
+}
+
 static void stretches_note(struct turn *t, struct entry *en, const struct policy_decision all[POLICY_N])
 {
         for (int i = 0; i < POLICY_N; i++) {
@@ -32,27 +61,24 @@ static void stretches_note(struct turn *t, struct entry *en, const struct policy
 
                 if (all[i].act != POLICY_KEEP)
                         continue;
+                if (all[i].paced && s->count) {
+                        s->last_wall_us = t->now_wall_us; /* between two looks there is no look to count */
+                        continue;
+                }
                 if (s->count && !same_kind(s->why, all[i].why)) {
-                        stretch_write(t, en, s, en->live->last[i].would_act);
+                        stretch_write(t, en, s);
                         *s = (struct stretch){ 0 };
                 }
-                if (!s->count) {
-                        s->policy = all[i].policy;
-                        s->first_wall_us = t->now_wall_us;
-                }
-                (void)str_format(s->why, sizeof s->why, "%s", all[i].why);
-                s->last_wall_us = t->now_wall_us;
-                s->count++;
+                stretch_add(t, s, &all[i]);
                 if (s->count == 1 || t->now_wall_us - s->written_wall_us >= STRETCH_WRITE_US)
-                        stretch_write(t, en, s, all[i].would_act);
+                        stretch_write(t, en, s);
         }
-        memcpy(en->live->last, all, sizeof en->live->last);
 }
 
 void check_flush(struct turn *t, struct entry *en)
 {
         for (int i = 0; en->live && i < POLICY_N; i++)
-                stretch_write(t, en, &en->live->stretches[i], en->live->last[i].would_act);
+                stretch_write(t, en, &en->live->stretches[i]);
 }
 
 /* --- acting --- */
@@ -76,8 +102,13 @@ static bool holds(struct engine *e, struct entry *en, const struct policy_decisi
 {
         size_t i = 0;
 
-        gather(e, en, g);
-        if (!policy_revalidate(d, &g->j, &g->m, &g->x, &en->live->settings, now_wall(e), ret_fresh, &i) ||
+        gather(e, en, NULL, true, g);
+        if (en->job.move == MOVE_TARGET) { /* the operation at work is this very move */
+                g->job.saving = false;
+                g->job.saving_cause = CAUSE_NONE;
+        }
+        if (!policy_revalidate(
+                    d, &g->job, &g->machine, &g->measures, &g->settings, g->now_wall_us, ret_fresh, &i) ||
                 i >= g->looks.of.n)
                 return false;
         *ret_index = g->looks.of.at[i];
@@ -100,13 +131,11 @@ static int move_by_policy(struct turn *t, struct entry *en, const struct policy_
                 en->live->reason = (struct move_reason){ .policy = d->policy,
                         .cause = d->cause,
                         .offer_key = d->offer_key,
-                        .left_rate_nano = g.m.rate.currency[0] ? g.m.rate.nano : 0,
+                        .left_rate_nano = g.machine.rate.currency[0] ? g.machine.rate.nano : 0,
                         .cost_nano = fresh.cost_nano,
                         .cpu_milli = fresh.cpu_milli,
                         .memory_bytes = fresh.memory_bytes };
-                evidence = json_pack("{s:I,s:I,s:I,s:s}", "saving_nano", (json_int_t)fresh.saving_nano, "cost_nano",
-                        (json_int_t)fresh.cost_nano, "remaining_us", (json_int_t)fresh.remaining_us, "currency",
-                        g.m.rate.currency);
+                evidence = evidence_of(&g, &fresh);
                 r = move_begin(t, en, of->conn, of->offer, of->machine, d->policy, fresh.why, evidence, NULL, err);
                 if (r < 0)
                         en->live->reason = (struct move_reason){ 0 };
@@ -137,11 +166,12 @@ bool check_move_holds(struct engine *e, struct entry *en, char *why, size_t n)
         return good;
 }
 
-static void act_on(struct turn *t, struct entry *en, const struct policy_decision *d)
+static void act_on(struct turn *t, struct entry *en, const struct policy_decision *d, const struct gathered *g)
 {
         struct pd_error err;
         int r = 0;
 
+        t->evidence = evidence_of(g, d);
         switch (d->act) {
         case POLICY_MOVE:
                 r = move_by_policy(t, en, d, &err);
@@ -233,10 +263,37 @@ static int64_t next_review(const struct entry *en, const struct policy_decision 
         return next;
 }
 
+static bool any_look(const struct policy_decision all[POLICY_N])
+{
+        for (int i = 0; i < POLICY_N; i++)
+                if (all[i].looked)
+                        return true;
+        return false;
+}
+
+static void check_with(struct turn *t, struct entry *en, const struct policy_decision all[POLICY_N], int acting,
+        const struct gathered *g)
+{
+        struct engine *e = t->engine;
+
+        if (planted(PLANT_RESUME_ITSELF) && en->job.state == JOB_SUSPENDED && en->job.cause == CAUSE_NOTICE)
+                (void)act_resume(t, en, "nobody", false, NULL);
+        jobs_due_wall(e, en, next_review(en, all, g->now_wall_us));
+        if (en->live && any_look(all))
+                en->live->looked_wall_us = g->now_wall_us;
+        if (en->live)
+                stretches_note(t, en, all);
+        tell_policies(t, en, all);
+        if (acting < 0)
+                tell_deadline(t, en);
+        else
+                act_on(t, en, &all[acting], g);
+}
+
 void check_job(struct engine *e, struct entry *en)
 {
         struct policy_decision all[POLICY_N];
-        int64_t now = now_wall(e);
+        struct gathered g;
         struct turn *t;
         int acting;
 
@@ -245,21 +302,13 @@ void check_job(struct engine *e, struct entry *en)
                 return;
         }
         move_check(e, en);
-        check_now(e, en, NULL, all, &acting);
+        check_now(e, en, NULL, all, &acting, &g);
         t = turn_new(e);
-        if (!t)
-                return;
-        if (planted(PLANT_RESUME_ITSELF) && en->job.state == JOB_SUSPENDED && en->job.cause == CAUSE_NOTICE)
-                (void)act_resume(t, en, "nobody", false, NULL);
-        jobs_due_wall(e, en, next_review(en, all, now));
-        if (en->live)
-                stretches_note(t, en, all);
-        tell_policies(t, en, all);
-        if (acting < 0)
-                tell_deadline(t, en);
-        if (acting >= 0)
-                act_on(t, en, &all[acting]);
-        turn_end(t);
+        if (t) {
+                check_with(t, en, all, acting, &g);
+                turn_end(t);
+        }
+        gather_free(&g);
 }
 
 void check_due(struct engine *e)

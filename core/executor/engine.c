@@ -66,6 +66,7 @@ struct engine *engine_free(struct engine *e)
                 sizeof timers);
         e->stopping = true;
         connections_free(e);
+        offers_end(e);
         intents_free(e);
         for (size_t i = 0; i < ARRAY_LEN(timers); i++)
                 if (timers[i])
@@ -149,6 +150,8 @@ int engine_start(struct engine *e, struct pd_error *err)
                 if (e->slots[i] && job_state_placed((enum job_state)e->slots[i]->job.state))
                         r = load_live(e, e->slots[i], err);
         if (r >= 0)
+                r = offers_start(e, err);
+        if (r >= 0)
                 r = connections_start(e, err);
         if (r < 0)
                 return r;
@@ -201,6 +204,7 @@ int engine_reload(struct engine *e, const struct engine_site *site, struct pd_er
                 return r < 0 ? r : -(int)PD_E_CONFLICT;
         e->site = site;
         r = connections_start(e, err);
+        offers_fetched(e, NULL); /* price_max_age and the like may be others */
         if (r < 0)
                 e->site = old;
         if (r >= 0)

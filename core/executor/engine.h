@@ -16,6 +16,8 @@ struct engine_connection {
         const char *plugin;          /* path of the .so                   */
         const json_t *options;       /* strings, for the plugin's open()  */
         bool in_process;
+        int64_t price_max_age_us;                      /* of what is paid; 0 = an hour                       */
+        int32_t price_low_percent, price_high_percent; /* of the price on demand; 0 = built-in               */
 };
 struct engine_backend { /* a capture or a vault              */
         const char *name, *plugin;

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "executor/engine.h"
 #include "executor/tell.h"
+#include "market/market.h"
 #include "placement/placement.h"
 #include "policy/policy.h"
 #include "spec/spec.h"
@@ -38,8 +39,16 @@ struct sample {
 /* A stretch of checks that all said the same: one row in explain instead of one a check. */
 struct stretch {
         const char *policy;
-        char why[96];
+        char why[200], margin[96];
+        int64_t margin_nano; /* how far the best of its looks was from the terms; INT64_MAX = it was no look */
         int64_t first_wall_us, last_wall_us, count, written_wall_us;
+};
+
+/* Of the market's index, for one job: good while its epoch and sizes are. */
+struct looks_class {
+        uint32_t epoch, id;
+        int32_t cpu_milli;
+        uint64_t memory_bytes;
 };
 
 /* What only a job with a machine has. */
@@ -60,10 +69,19 @@ struct live {
         bool ever_reported;
         char progress[65];
         struct stretch stretches[POLICY_N];
-        struct policy_decision last[POLICY_N];
         uint32_t warned; /* a bit a policy: its owner knows */
         uint32_t refusals;
         enum job_cause refused_cause;
+        struct placement_need need;    /* as asked; its texts are not set: on[] and capture[] are these  */
+        char on[PLACEMENT_NAME_MAX];   /* "" = anywhere                                                  */
+        struct looks_class classes[2]; /* spot, on demand                                                */
+        int64_t looked_wall_us;        /* last look of return or cheaper; 0 = none since our start       */
+        int64_t save_us;               /* of save_of, its newest checkpoint                              */
+        struct id save_of;
+        int32_t peak_cpu_milli; /* of this stay */
+        int64_t oom_kills;      /* -1 = not told yet */
+        int64_t oom_child_wall_us, oom_reported_wall_us, oom_reports;
+        int32_t memory_stalled;      /* hundredths of a percent */
         struct id notice_checkpoint; /* what its standing orders save a notice under; null = not known any more */
         struct mach *other;          /* of a move: it takes room there, too; NULL = none */
         struct move_reason { /* of a policy's move that is not handed over yet; a restart forgets it, and the move with it */
@@ -201,6 +219,7 @@ struct turn {
         struct txn *txn;
         struct effect *first, *last;
         int64_t now_wall_us;
+        json_t *evidence; /* of the next decision that brings none of its own; owned */
 };
 struct turn *turn_new(struct engine *e);
 /* Runs fn(engine, arg) once the turn is on disk; drop(arg) instead when it never will be (NULL: nothing to free). */
@@ -338,10 +357,80 @@ void check_job(struct engine *e, struct entry *en);
 void checkpoint_drop(struct turn *t, struct entry *en, struct id id);
 void check_flush(struct turn *t, struct entry *en); /* stretches of inaction go to the store */
 
+/* --- offers.c: what could be had, as placement and policy see it; pools left out (P-17); what was learnt of each offer --- */
+struct offer_of { /* beside each placement_offer */
+        struct connection *conn;
+        const json_t *offer;  /* as host.h gives pd_offer                     */
+        struct mach *machine; /* an own one that is there; NULL = to be rented */
+};
+struct offers {
+        VEC(struct placement_offer) at;
+        VEC(struct offer_of) of;
+        VEC(char *) texts; /* what they borrow */
+        VEC(const char **) lists;
+};
+int offers_start(struct engine *e, struct pd_error *err); /* after the store is loaded */
+void offers_end(struct engine *e);
+bool offers_fill(struct offers *k, struct engine *e, const struct entry *en /* NULL = of no job */);
+/* What placement is asked for a job: its spec, the size that rightsize chooses (P-14), the state measured last (P-06). en NULL = a job to come. */
+struct placement_need offers_need(
+        const struct engine *e, const struct entry *en, const struct spec *s, const struct settings *set);
+/* Fills k and ranks it; with the size as asked where the better one finds no place. *ret: k->at.n choices, free() it. */
+int offers_rank(struct engine *e, const struct entry *en, const struct spec *s, const struct settings *set,
+        struct offers *k, struct placement_need *ret_need, struct placement_choice **ret, size_t *ret_ok,
+        struct pd_error *err);
+uint64_t offers_key(const char *name); /* policy_offer.key of CONNECTION/ZONE/TYPE[/spot] */
+void offers_free(struct offers *k);
+void offers_fetched(struct engine *e, struct connection *c); /* c->offers are new: prices, faults, classes        */
+void offers_reclaimed(struct turn *t, const struct mach *m); /* P-17, and a pool without capacity: left out       */
+void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,
+        int64_t until_wall_us, const char *why);
+void offers_learn_boot(struct engine *e, const struct mach *m, int64_t us);
+void offers_learn_save(struct engine *e, const struct mach *m, uint64_t bytes, int64_t took_us, int64_t freeze_us);
+/* P-05, P-12, P-13: the offers that fit a running job, ranked, its own left out, and the members of *j and *m that speak of prices. Freed by looks_free(). */
+struct looks {
+        VEC(struct policy_offer) at;
+        struct offers offers;
+        VEC(size_t) of; /* index into offers, beside each */
+        char text[MARKET_WHY_MAX];
+};
+/* all = false: only when it is time for a look, or its state outgrew its notice. */
+bool offers_look(struct engine *e, struct entry *en, bool all, struct looks *ret, struct policy_job *j,
+        struct policy_machine *m);
+void looks_free(struct looks *x);
+
 /* --- gather.c --- */
-/* waiting: settings of a job without a machine; NULL = only its clocks matter. */
+/* Everything that the policies are asked with, at one instant. Borrows from *en and the offers: used up before the loop turn ends. */
+struct gathered {
+        struct policy_job job;
+        struct policy_machine machine;
+        struct policy_measures measures;
+        struct settings settings;
+        struct looks looks;
+        char names[128];
+        bool placed; /* it has a machine */
+        int64_t now_wall_us;
+};
+/* waiting: settings of a job without a machine; NULL = only its clocks matter. all: look at the offers though it is not time to. */
+void gather(struct engine *e, struct entry *en, const struct settings *waiting, bool all, struct gathered *ret);
+void gather_free(struct gathered *g);
+/* Largest use measured, as P-14 wants it: of the earlier stays and this one. */
+void gather_peaks(const struct entry *en, struct policy_measures *ret);
+/* *ret is to be given to gather_free(). */
 void check_now(struct engine *e, struct entry *en, const struct settings *waiting, struct policy_decision all[POLICY_N],
-        int *ret_acting);
+        int *ret_acting, struct gathered *ret);
+
+/* --- evidence.c: what a decision rested on, for explain --- */
+struct verdict {          /* of one offer for a running job */
+        const char *rule; /* what rejects it; NULL = it meets P-13's terms */
+        char why[200];
+        struct policy_terms terms;
+        int64_t rate_max_nano; /* it would be moved to at or under this; -1 = at no rate */
+};
+void evidence_verdict(const struct gathered *g, const struct policy_offer *o, struct verdict *ret);
+json_t *evidence_of(const struct gathered *g, const struct policy_decision *d);
+json_t *evidence_of_place(
+        const struct offers *k, const struct placement_choice *c, size_t ok, const struct placement_need *need);
 
 /* --- act.c: operations, by policy or by a user --- */
 /* user NULL = portald. 0, or the sentence why it cannot be now. */
@@ -386,47 +475,6 @@ void money_gather(
         struct engine *e, const struct entry *en, struct policy_job *j, struct policy_machine *m, char *names);
 void money_check(struct turn *t, struct entry *en);          /* each check: posted up to now                          */
 json_t *money_render(struct engine *e, const struct job *j); /* the API's JOB.cost; NULL = nothing was counted      */
-
-/* --- offers.c: what could be had, as placement and policy see it; pools left out (P-17); what was learnt of each offer --- */
-struct offer_of { /* beside each placement_offer */
-        struct connection *conn;
-        const json_t *offer;  /* as host.h gives pd_offer                     */
-        struct mach *machine; /* an own one that is there; NULL = to be rented */
-};
-struct offers {
-        VEC(struct placement_offer) at;
-        VEC(struct offer_of) of;
-        VEC(char *) texts; /* what they borrow */
-        VEC(const char **) lists;
-};
-bool offers_fill(struct offers *k, struct engine *e, const struct entry *en /* NULL = of no job */);
-void offers_free(struct offers *k);
-void offers_fetched(struct engine *e, struct connection *c); /* c->offers are new: prices, faults, classes        */
-void offers_reclaimed(struct turn *t, const struct mach *m); /* P-17, and a pool without capacity: left out       */
-void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,
-        int64_t until_wall_us, const char *why);
-void offers_learn_boot(struct engine *e, const struct mach *m, int64_t us);
-void offers_learn_save(struct engine *e, const struct mach *m, uint64_t bytes, int64_t took_us, int64_t freeze_us);
-/* P-05, P-12, P-13: the offers that fit a running job, ranked, its own left out, and the members of *j and *m that speak of prices. Freed by looks_free(). */
-struct looks {
-        VEC(struct policy_offer) at;
-        struct offers offers;
-        VEC(size_t) of; /* index into offers, beside each */
-};
-bool offers_look(
-        struct engine *e, const struct entry *en, struct looks *ret, struct policy_job *j, struct policy_machine *m);
-void looks_free(struct looks *x);
-
-/* What is known of one job at this instant, as core/policy wants it; borrows from the engine until gather_free(). */
-struct gathered {
-        struct policy_job j;
-        struct policy_machine m;
-        struct policy_measures x;
-        struct looks looks;
-        char names[128];
-};
-void gather(struct engine *e, const struct entry *en, struct gathered *ret);
-void gather_free(struct gathered *g);
 
 /* --- rent.c: machines that cost: made, renewed, listed, ended --- */
 /* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */

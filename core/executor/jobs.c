@@ -237,7 +237,7 @@ struct live *live_new(struct entry *en, struct mach *m)
 
         if (!l)
                 return NULL;
-        l->cpu_us = l->memory_bytes = l->memory_peak_bytes = l->progress_wall_us = -1;
+        l->cpu_us = l->memory_bytes = l->memory_peak_bytes = l->progress_wall_us = l->oom_kills = -1;
         live_free(en);
         en->live = l;
         live_at(en, m);
@@ -310,6 +310,36 @@ static void settle(struct engine *e, struct entry *en)
         place_soon(e);
 }
 
+/* P-14 wants the peaks of all stays: what this one used goes with its record. */
+static void keep_peaks(const struct entry *en, struct job *after)
+{
+        struct policy_measures x = { 0 };
+        uint64_t mib;
+
+        if (!en->live)
+                return;
+        gather_peaks(en, &x);
+        mib = (x.peak_memory_bytes + (UINT64_C(1) << 20) - 1) >> 20;
+        after->peak_cpu_milli = x.peak_cpu_milli;
+        after->peak_memory_mib = mib > UINT32_MAX ? UINT32_MAX : (uint32_t)mib;
+}
+
+/* Its machines' room goes along with what it asks for. */
+static void put(struct entry *en, const struct job *after)
+{
+        struct mach *m = en->live ? en->live->machine : NULL, *other = en->live ? en->live->other : NULL;
+
+        if (m)
+                live_at(en, NULL);
+        if (other)
+                live_other(en, NULL);
+        en->job = *after;
+        if (m)
+                live_at(en, m);
+        if (other)
+                live_other(en, other);
+}
+
 bool job_change(struct turn *t, struct entry *en, struct job after, enum job_event event, const struct job_doc *doc,
         const char *message)
 {
@@ -332,8 +362,9 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
                 left = move_over(t, en, &after);
         if (event == EVENT_SAVED || event == EVENT_LOST) /* deadlines of its own */
                 after.flags &= (uint8_t) ~(JOB_FLAG_TOLD_DAY | JOB_FLAG_TOLD_HOURS);
+        keep_peaks(en, &after);
         txn_job(t->txn, &before, &after, event, doc, t->now_wall_us, message);
-        en->job = after;
+        put(en, &after);
         changed_after(t, after.id);
         tell_change(t, &before, &after, event, message);
         settle(t->engine, en);
@@ -346,7 +377,7 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
 void job_touch(struct turn *t, struct entry *en, struct job after, const struct job_doc *doc)
 {
         txn_job(t->txn, &en->job, &after, EVENT_N, doc, t->now_wall_us, NULL);
-        en->job = after;
+        put(en, &after);
         changed_after(t, after.id);
 }
 

@@ -272,6 +272,7 @@ static void on_offers(
         json_decref(c->offers);
         c->offers = json_incref((json_t *)(uintptr_t)items);
         c->offers_wall_us = now_wall(e);
+        offers_fetched(e, c);
         args = json_pack("{s:{s:s}}", "expect_tags", "portald-installation", store_installation(e->env->store));
         if (e->env->ops->plugin_call(c->plugin, "list_owned", args, NULL, PLUGIN_TIMEOUT_US, on_owned, c, &why) < 0)
                 connection_down(c, why.text);
@@ -389,6 +390,7 @@ static void drop_connection(struct engine *e, size_t i)
                         (*m)->conn = NULL;
                 }
         vec_swap_remove(&e->connections, i);
+        offers_fetched(e, NULL);
         connection_free(c);
 }
 

@@ -21,11 +21,40 @@ static void sample_add(struct live *l, int64_t at_wall_us, int64_t cpu_us)
         l->samples[l->samples_n++] = (struct sample){ at_wall_us, cpu_us };
 }
 
+/* The most cores at once, over two measurements that lie at least 5 s apart. */
+static void peak(struct live *l, int64_t at_wall_us, int64_t cpu_us)
+{
+        int64_t span = at_wall_us - l->measured_wall_us, used = cpu_us - l->cpu_us;
+
+        if (l->measured_wall_us && l->cpu_us >= 0 && used > 0 && span >= 5 * USEC_PER_SEC && used <= span * 1024 &&
+                used * 1000 / span > l->peak_cpu_milli)
+                l->peak_cpu_milli = (int32_t)(used * 1000 / span);
+}
+
+/* What it may still survive (P-08): a child that the kernel killed, an allocation that the job itself says failed, waiting for memory. */
+static void memory_trouble(struct live *l, const json_t *x, int64_t at_wall_us)
+{
+        int64_t kills = js_int(x, "oom_kills", -1), reports = js_int(x, "oom_reports", 0);
+
+        if (kills >= 0) {
+                if (l->oom_kills >= 0 && kills > l->oom_kills)
+                        l->oom_child_wall_us = at_wall_us;
+                l->oom_kills = kills;
+        }
+        if (reports > l->oom_reports)
+                l->oom_reported_wall_us = at_wall_us;
+        l->oom_reports = reports;
+        l->memory_stalled = (int32_t)js_int(x, "memory_stalled", 0);
+}
+
 static void measure(struct entry *en, const json_t *x, int64_t at_wall_us)
 {
         struct live *l = en->live;
         int64_t reports = js_int(x, "progress_seq", 0), log_bytes = js_int(x, "log_bytes", 0);
 
+        memory_trouble(l, x, at_wall_us);
+        if (js_int(x, "cpu_us", -1) >= 0)
+                peak(l, at_wall_us, js_int(x, "cpu_us", -1));
         l->cpu_us = js_int(x, "cpu_us", -1);
         l->memory_bytes = js_int(x, "memory_bytes", -1);
         l->memory_peak_bytes = js_int(x, "memory_peak_bytes", -1);

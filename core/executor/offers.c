@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What could be had, as placement wants it: own machines that are there, and kinds of machine that can be rented. */
-#include "executor/internal.h"
+/* What could be had, as placement wants it: own machines that are there, and kinds of machine that can be rented; and what a job asks of them. */
+#include "executor/known.h"
 
 #define CAPTURES_MAX 16
 
@@ -55,90 +55,128 @@ static void of_machine(struct offers *k, struct placement_offer *o, const struct
         o->captures = usable_captures(k, m);
 }
 
-/* One that is to be rented. What it will be able to save with is not known before it is there. */
-static void of_rented(struct placement_offer *o, const struct connection *c, const json_t *offer)
+static const char *kept(struct offers *k, const char *text)
 {
-        o->usable = c->state == CONN_READY && js_int(offer, "stock", -1) != 0;
-        if (c->state != CONN_READY)
-                o->why = c->why;
-        else if (!o->usable)
-                o->why = "its provider has none of it to be had now";
+        char *copy = strdup(text);
+
+        if (!copy || !vec_push(&k->texts, copy)) {
+                free(copy);
+                return "its price is not acted on";
+        }
+        return copy;
 }
 
-static bool add(struct offers *k, const struct engine *e, struct connection *c, const json_t *offer)
+/* One that is to be rented. What it will be able to save with is not known before it is there. */
+static void to_rent(struct offers *k, struct placement_offer *o, const struct engine *e, const struct known *from)
 {
-        bool own = c->caps.flags & PD_CAP_OWN_MACHINES;
-        struct placement_offer o = {
-                .connection = c->name, .zone = js_str(offer, "zone", ""), .type = js_str(offer, "type", "")
-        };
-        struct offer_of of = { .conn = c, .offer = offer };
+        char why[MARKET_WHY_MAX];
 
-        o.market = (enum pd_market)js_int(offer, "market", PD_MARKET_ON_DEMAND);
-        o.price.nano = js_int(offer, "price_nano_hour", 0);
-        (void)str_format(o.price.currency, sizeof o.price.currency, "%s", js_str(offer, "currency", ""));
-        o.cpu_milli = (int32_t)js_int(offer, "cpu_milli", 0);
-        o.gpus = (int32_t)js_int(offer, "gpus", 0);
-        o.memory_bytes = (uint64_t)js_int(offer, "memory_bytes", 0);
-        o.disk_bytes = own ? 0 : (uint64_t)js_int(offer, "disk_bytes", 0);
-        if (own)
-                of.machine = machine_of_offer(e, c, o.zone, o.type, (uint8_t)o.market);
-        if (of.machine)
-                of_machine(k, &o, e, of.machine);
-        else if (own)
-                o.why = c->state != CONN_READY ? c->why : "its machine has not been taken up yet";
+        o->usable = false;
+        if (from->conn->state != CONN_READY)
+                o->why = from->conn->why;
+        else if (from->stock == 0)
+                o->why = "its provider has none of it to be had now";
+        else if (known_fault(from, now_wall(e), why))
+                o->why = kept(k, why);
+        else if (o->not_before_wall_us > now_wall(e) && from->pool && !from->pool->reclaimed)
+                o->why = from->pool->why;
         else
-                of_rented(&o, c, offer);
-        return vec_push(&k->at, o) && vec_push(&k->of, of);
+                o->usable = true;
+}
+
+bool known_offer(struct offers *k, struct engine *e, const struct known *o, const struct placement_need *need)
+{
+        struct placement_offer p = o->base;
+        struct offer_of of = { .conn = o->conn, .offer = o->offer };
+
+        if (o->own)
+                of.machine = machine_of_offer(e, o->conn, p.zone, p.type, (uint8_t)p.market);
+        if (of.machine)
+                of_machine(k, &p, e, of.machine);
+        else if (o->own)
+                p.why = o->conn->state != CONN_READY ? o->conn->why : "its machine has not been taken up yet";
+        else
+                to_rent(k, &p, e, o);
+        if (o->own && need)
+                p.price.nano = known_share(p.price.nano, &p, need->cpu_milli, need->memory_bytes, need->gpus);
+        return vec_push(&k->at, p) && vec_push(&k->of, of);
+}
+
+static bool fill(struct offers *k, struct engine *e, const struct placement_need *need)
+{
+        const struct offers_known *known = known_now(e);
+
+        if (!known)
+                return false;
+        vec_foreach (o, &known->at)
+                if (!known_offer(k, e, o, need))
+                        return false;
+        return true;
 }
 
 bool offers_fill(struct offers *k, struct engine *e, const struct entry *en)
 {
-        (void)en;
-        vec_foreach (c, &e->connections) {
-                size_t i;
-                json_t *o;
+        struct placement_need need = { 0 };
 
-                json_array_foreach ((*c)->offers, i, o)
-                        if (!add(k, e, *c, o))
-                                return false;
+        if (!en)
+                return fill(k, e, NULL);
+        need.cpu_milli = en->job.cpu_milli;
+        need.memory_bytes = en->job.memory_bytes;
+        need.gpus = en->job.gpus;
+        return fill(k, e, &need);
+}
+
+/* --- what a job asks for --- */
+struct placement_need offers_need(
+        const struct engine *e, const struct entry *en, const struct spec *s, const struct settings *set)
+{
+        struct placement_need need = { .cpu_milli = s->cpu_milli,
+                .gpus = s->gpus,
+                .memory_bytes = s->memory_bytes,
+                .disk_bytes = s->disk_bytes,
+                .on = s->on,
+                .capture = s->capture ? s->capture : "values",
+                .no_spot = !set->spot_use };
+        struct policy_job j = { .pinned = placement_pinned(s->on) };
+        struct policy_measures x = { 0 };
+        struct policy_size size;
+
+        (void)e;
+        if (!en)
+                return need;
+        need.state_bytes = en->job.state_bytes;
+        j.cpu_milli = s->cpu_milli;
+        j.memory_bytes = s->memory_bytes;
+        gather_peaks(en, &x);
+        size = policy_size(&j, &x, set);
+        need.cpu_milli = size.cpu_milli;
+        need.memory_bytes = size.memory_bytes;
+        return need;
+}
+
+int offers_rank(struct engine *e, const struct entry *en, const struct spec *s, const struct settings *set,
+        struct offers *k, struct placement_need *ret_need, struct placement_choice **ret, size_t *ret_ok,
+        struct pd_error *err)
+{
+        struct placement_need need = offers_need(e, en, s, set);
+        pd_cleanup(freep) struct placement_choice *c = NULL;
+        int r;
+
+        if (!fill(k, e, &need))
+                return pd_fail(err, PD_E_NOMEM, "no memory for the offers");
+        c = calloc(k->at.n + 1, sizeof *c);
+        if (!c)
+                return pd_fail(err, PD_E_NOMEM, "no memory for %zu offers", k->at.n);
+        r = placement_rank(&need, k->at.at, k->at.n, now_wall(e), c, ret_ok, err);
+        if (r >= 0 && *ret_ok == 0 && (need.cpu_milli != s->cpu_milli || need.memory_bytes != s->memory_bytes)) {
+                /* P-14 chooses a better size; it keeps no job waiting for one */
+                need.cpu_milli = s->cpu_milli;
+                need.memory_bytes = s->memory_bytes;
+                r = placement_rank(&need, k->at.at, k->at.n, now_wall(e), c, ret_ok, err);
         }
-        return true;
-}
-
-void offers_fetched(struct engine *e, struct connection *c)
-{
-        (void)e, (void)c;
-}
-
-void offers_reclaimed(struct turn *t, const struct mach *m)
-{
-        (void)t, (void)m;
-}
-
-void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,
-        int64_t until_wall_us, const char *why)
-{
-        (void)t, (void)c, (void)zone, (void)type, (void)market, (void)until_wall_us, (void)why;
-}
-
-void offers_learn_boot(struct engine *e, const struct mach *m, int64_t us)
-{
-        (void)e, (void)m, (void)us;
-}
-
-void offers_learn_save(struct engine *e, const struct mach *m, uint64_t bytes, int64_t took_us, int64_t freeze_us)
-{
-        (void)e, (void)m, (void)bytes, (void)took_us, (void)freeze_us;
-}
-
-bool offers_look(
-        struct engine *e, const struct entry *en, struct looks *ret, struct policy_job *j, struct policy_machine *m)
-{
-        (void)e, (void)en, (void)ret, (void)j, (void)m;
-        return true;
-}
-
-void looks_free(struct looks *x)
-{
-        (void)x;
+        if (r < 0)
+                return r;
+        *ret_need = need;
+        *ret = pd_steal(c);
+        return 0;
 }

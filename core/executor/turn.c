@@ -84,6 +84,8 @@ void turn_end(struct turn *t)
         struct pd_error err;
         struct txn *txn = pd_steal(t->txn);
 
+        json_decref(t->evidence);
+        t->evidence = NULL;
         if (planted(PLANT_EFFECTS_FIRST) && e->env->ops->apply(e->env, txn, NULL, NULL, &err) >= 0) {
                 run_effects(t, true);
                 return;

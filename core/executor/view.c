@@ -199,16 +199,18 @@ static json_t *now_json(struct engine *e, struct entry *en)
         struct policy_decision all[POLICY_N];
         json_t *list = json_array();
         struct settings set;
+        struct gathered g;
         struct pd_error err;
         int acting;
 
         if (!en || en->job.state == JOB_ENDED || job_load_spec(e, en->job.id, NULL, &set, NULL, NULL, &err) < 0)
                 return list;
-        check_now(e, en, &set, all, &acting);
+        check_now(e, en, &set, all, &acting, &g);
         for (int i = 0; i < POLICY_N; i++)
                 (void)json_array_append_new(
                         list, json_pack("{s:s,s:s,s:s,s:s}", "policy", policy_table[i].name, "act",
                                       policy_act_name(all[i].act), "why", all[i].why, "would_act", all[i].would_act));
+        gather_free(&g);
         return list;
 }
 

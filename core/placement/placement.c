@@ -178,16 +178,32 @@ static bool rule_free(const struct judged *j, struct placement_choice *c)
 }
 
 /* First what can never be, so that `later` is a promise. */
-static const rule_fn rules[] = {
-        rule_on, rule_spot, rule_cpu, rule_memory, rule_disk, rule_gpus, rule_capture, rule_notice, /* not here      */
-        rule_usable, rule_reclaimed, rule_free,                                                     /* not just now  */
+static const struct {
+        const char *name;
+        rule_fn ask;
+} rules[] = {
+        /* not here */
+        { "on", rule_on },
+        { "spot", rule_spot },
+        { "cpu", rule_cpu },
+        { "memory", rule_memory },
+        { "disk", rule_disk },
+        { "gpus", rule_gpus },
+        { "checkpoint", rule_capture },
+        { "notice", rule_notice },
+        /* not just now */
+        { "usable", rule_usable },
+        { "left out", rule_reclaimed },
+        { "room", rule_free },
 };
 
 static void judge(const struct judged *j, struct placement_choice *c)
 {
         for (size_t i = 0; i < ARRAY_LEN(rules); i++)
-                if (!rules[i](j, c))
+                if (!rules[i].ask(j, c)) {
+                        c->rule = rules[i].name;
                         return;
+                }
         c->fits = true;
 }
 
@@ -261,6 +277,8 @@ int placement_rank(const struct placement_need *need, const struct placement_off
         }
         if (n > 1)
                 qsort_r(ret, n, sizeof *ret, compare_choice, (void *)(uintptr_t)offers);
+        for (size_t i = 1; i < ok; i++)
+                ret[i].rule = "price";
         for (size_t i = 0; i < ok; i++)
                 explain_price(&offers[ret[0].offer].price, &offers[ret[i].offer].price, &ret[i]);
         *ret_ok = ok;

@@ -46,6 +46,8 @@ struct placement_choice {
         size_t offer; /* index into the offers                                                                 */
         bool fits;    /* can take the job now                                                                  */
         bool later;   /* not now, but it could once it is free, usable or back in: the job waits, not refused  */
+        const char
+                *rule; /* what rejected it: "on", "cpu", "free" ...; "price": it fits and is dearer; NULL: the first  */
         char why[128]; /* of the first: its rate; of the others that fit: how much dearer; else the rule and by how much */
         char warn[96]; /* P-05, P-06: it may be chosen, but its notice may not save the job's state; ""          */
 };

@@ -50,9 +50,10 @@ static bool not_now(const char *policy, const struct policy_job *j, const struct
         } else if (cool > now_wall_us)
                 *ret = policy_keep(
                         policy, cool, "its machine changed within the last %s", policy_span(s->move_cooldown_us, span));
-        else if (next > now_wall_us)
+        else if (next > now_wall_us) {
                 *ret = policy_keep(policy, next, "it looked within the last %s", policy_span(s->look_every_us, span));
-        else
+                ret->paced = true;
+        } else
                 return false;
         if (ret->review_wall_us != INT64_MAX)
                 policy_would_at(ret, ret->review_wall_us);

@@ -107,6 +107,7 @@ struct policy_decision {
         char would_act[96];     /* of KEEP: what would make it act ("at 2026-..", "if .. costs <= .."); "" */
         bool warn;              /* the owner is to be told (P-05, P-25)                                    */
         bool looked;            /* return, cheaper: the offers were looked at: the caller keeps now as looked_wall_us */
+        bool paced;             /* return, cheaper: KEEP only because it is not yet time for another look    */
         size_t offer;           /* of MOVE: index into the job's offers                                    */
         uint64_t offer_key;     /* ... and its key                                                         */
         int64_t saving_nano, cost_nano, remaining_us; /* of a look: for the offer chosen, or the nearest   */
@@ -143,6 +144,10 @@ struct policy_size {
         uint64_t memory_bytes;
 };
 struct policy_size policy_size(const struct policy_job *j, const struct policy_measures *x, const struct settings *s);
+
+/* P-12, P-13: may an automatic move choose it at all? NULL = it may; else why not. */
+const char *policy_barred(const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x,
+        const struct policy_offer *o, int64_t now_wall_us);
 
 /* P-13's terms for one offer at a price of its own, exact. */
 struct policy_terms {

@@ -61,10 +61,6 @@ int64_t policy_lasts_us(int64_t left_nano, int64_t rate_nano);
 
 /* P-13's first term alone: new x 100 <= present x 80, present > 0. */
 bool policy_fifth(const struct policy_machine *m, int64_t rate_nano);
-/* P-12, P-13: one look. NULL from policy_barred() = the offer may be chosen by an automatic move. */
-const char *policy_barred(const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x,
-        const struct policy_offer *o, int64_t now_wall_us);
-
 #define POLICY_ARGS                                                                                  \
         const struct policy_job *j, const struct policy_machine *m, const struct policy_measures *x, \
                 const struct settings *s, int64_t now_wall_us
