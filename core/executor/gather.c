@@ -107,6 +107,7 @@ static void gather_machine(const struct engine *e, const struct mach *m, struct 
         ret->notice_wall_us = machine_noticed(e, m) ? m->rec.notice_wall_us : 0;
         ret->stop_sure_wall_us = m->rec.stop_sure_wall_us;
         ret->renewed_wall_us = m->renewed_wall_us;
+        ret->ends_wall_us = m->rec.ends_wall_us;
         ret->spot = m->rec.market == PD_MARKET_SPOT;
 }
 

@@ -135,6 +135,9 @@ void outcome_checkpoint(struct turn *t, struct entry *en, struct job *after, con
         (void)str_format(c.progress, sizeof c.progress, "%s", js_str(s->save, "progress", ""));
         (void)str_format(c.image_digest, sizeof c.image_digest, "%s", js_str(s->save, "image_digest", ""));
         txn_checkpoint(t->txn, &c);
+        after->state_bytes = (uint64_t)js_int(s->save, "state_bytes", (int64_t)c.bytes);
+        if (en->live && en->live->machine)
+                offers_learn_save(t->engine, en->live->machine, after->state_bytes, c.took_us, c.freeze_us);
         /* law 12: the one before goes only when this one is on disk with it */
         if (!id_is_null(after->checkpoint) && !id_equal(after->checkpoint, c.id))
                 checkpoint_drop(t, en, after->checkpoint);

@@ -126,10 +126,9 @@ void live_fill(struct live *l, const struct spec *s, const struct settings *set,
         l->settings = *set;
         (void)str_format(l->capture, sizeof l->capture, "%s", capture_of(s));
         l->pinned = placement_pinned(s->on);
-        l->need = (struct placement_need){ .cpu_milli = s->cpu_milli,
-                .gpus = s->gpus,
-                .memory_bytes = s->memory_bytes,
-                .disk_bytes = s->disk_bytes };
+        l->need = (struct placement_need){
+                .cpu_milli = s->cpu_milli, .gpus = s->gpus, .memory_bytes = s->memory_bytes, .disk_bytes = s->disk_bytes
+        };
         (void)str_format(l->on, sizeof l->on, "%s", str_or(s->on, ""));
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }

@@ -69,6 +69,8 @@ static void tell(struct job *j, const char *state)
         (void)json_object_set_new(o, "state", json_string(state));
         (void)json_object_set_new(o, "progress", json_string(s->progress));
         (void)json_object_set_new(o, "bytes", json_integer((json_int_t)s->payload.bytes + (json_int_t)s->layer.bytes));
+        (void)json_object_set_new(
+                o, "state_bytes", json_integer((json_int_t)s->payload.plain_bytes + (json_int_t)s->layer.plain_bytes));
         (void)json_object_set_new(o, "took_us", json_integer(now_boot_us() - s->began_boot_us));
         if (j->frozen_boot_us)
                 (void)json_object_set_new(o, "freeze_us", json_integer(now_boot_us() - j->frozen_boot_us));

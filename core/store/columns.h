@@ -48,7 +48,9 @@
         I(moved_wall_us)              \
         I(left_rate_nano)             \
         I(move_cost_nano)             \
-        I(state_bytes)
+        I(state_bytes)                \
+        I(peak_cpu_milli)             \
+        I(peak_memory_mib)
 
 #define JOB_COLUMNS(E, I, B) JOB_FIXED_COLUMNS(I) JOB_CHANGING_COLUMNS(E, I, B)
 

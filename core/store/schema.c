@@ -81,6 +81,8 @@ static const char version_2[] =
         "ALTER TABLE job ADD COLUMN left_rate_nano INTEGER NOT NULL DEFAULT 0;"
         "ALTER TABLE job ADD COLUMN move_cost_nano INTEGER NOT NULL DEFAULT 0;"
         "ALTER TABLE job ADD COLUMN state_bytes INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN peak_cpu_milli INTEGER NOT NULL DEFAULT 0;"
+        "ALTER TABLE job ADD COLUMN peak_memory_mib INTEGER NOT NULL DEFAULT 0;"
         "ALTER TABLE machine ADD COLUMN ends_wall_us INTEGER NOT NULL DEFAULT 0;"
         "CREATE TABLE ledger_account(id INTEGER NOT NULL PRIMARY KEY, scope TEXT NOT NULL, key TEXT NOT NULL,"
         " currency TEXT NOT NULL, holds INTEGER NOT NULL, capped INTEGER NOT NULL, cap_nano INTEGER NOT NULL,"
