@@ -107,8 +107,7 @@ static bool holds(struct engine *e, struct entry *en, const struct policy_decisi
                 g->job.saving = false;
                 g->job.saving_cause = CAUSE_NONE;
         }
-        if (!policy_revalidate(
-                    d, &g->job, &g->machine, &g->measures, &g->settings, g->now_wall_us, ret_fresh, &i) ||
+        if (!policy_revalidate(d, &g->job, &g->machine, &g->measures, &g->settings, g->now_wall_us, ret_fresh, &i) ||
                 i >= g->looks.of.n)
                 return false;
         *ret_index = g->looks.of.at[i];
