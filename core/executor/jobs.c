@@ -310,8 +310,8 @@ static void settle(struct engine *e, struct entry *en)
         place_soon(e);
 }
 
-/* P-14 wants the peaks of all stays: what this one used goes with its record. */
-static void keep_peaks(const struct entry *en, struct job *after)
+/* P-14 wants the peaks of all stays: what this one used goes with its record. One that leaves its place asks for what its user did. */
+static void keep_sizes(const struct entry *en, struct job *after)
 {
         struct policy_measures x = { 0 };
         uint64_t mib;
@@ -322,6 +322,10 @@ static void keep_peaks(const struct entry *en, struct job *after)
         mib = (x.peak_memory_bytes + (UINT64_C(1) << 20) - 1) >> 20;
         after->peak_cpu_milli = x.peak_cpu_milli;
         after->peak_memory_mib = mib > UINT32_MAX ? UINT32_MAX : (uint32_t)mib;
+        if (!job_state_placed(after->state) && en->live->need.cpu_milli) {
+                after->cpu_milli = en->live->need.cpu_milli;
+                after->memory_bytes = en->live->need.memory_bytes;
+        }
 }
 
 /* Its machines' room goes along with what it asks for. */
@@ -362,7 +366,7 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
                 left = move_over(t, en, &after);
         if (event == EVENT_SAVED || event == EVENT_LOST) /* deadlines of its own */
                 after.flags &= (uint8_t) ~(JOB_FLAG_TOLD_DAY | JOB_FLAG_TOLD_HOURS);
-        keep_peaks(en, &after);
+        keep_sizes(en, &after);
         txn_job(t->txn, &before, &after, event, doc, t->now_wall_us, message);
         put(en, &after);
         changed_after(t, after.id);

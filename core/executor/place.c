@@ -110,17 +110,6 @@ json_t *order_make(struct turn *t, struct entry *en, const struct spec *s, const
 }
 
 /* --- placing one job --- */
-static void need_of(const struct spec *s, const struct settings *set, struct placement_need *ret)
-{
-        *ret = (struct placement_need){ .cpu_milli = s->cpu_milli,
-                .gpus = s->gpus,
-                .memory_bytes = s->memory_bytes,
-                .disk_bytes = s->disk_bytes,
-                .on = s->on,
-                .capture = capture_of(s),
-                .no_spot = !set->spot_use };
-}
-
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc)
 {
         l->settings = *set;
@@ -133,8 +122,9 @@ void live_fill(struct live *l, const struct spec *s, const struct settings *set,
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }
 
-static void place_on(struct turn *t, struct entry *en, const struct spec *s, const struct settings *set,
-        const json_t *doc, struct mach *m, const char *why)
+/* need: the size that it is to have there (P-14). evidence is given. */
+static void place_on(struct turn *t, struct entry *en, struct spec *s, const struct settings *set, const json_t *doc,
+        struct mach *m, const struct placement_need *need, const char *why, json_t *evidence)
 {
         struct engine *e = t->engine;
         bool restores = !id_is_null(en->job.checkpoint) && !(en->job.flags & JOB_FLAG_FRESH);
@@ -148,19 +138,26 @@ static void place_on(struct turn *t, struct entry *en, const struct spec *s, con
         after.generation += !planted(PLANT_SAME_GENERATION) || after.generation == 0;
         after.machine = m->rec.id;
         after.next_try_wall_us = 0;
+        after.cpu_milli = need->cpu_milli;
+        after.memory_bytes = need->memory_bytes;
         if (!live_new(en, m)) {
                 log_error("no memory to place a job");
+                json_decref(evidence);
                 return;
         }
         live_fill(en->live, s, set, doc);
         (void)str_format(message, sizeof message, "%s on %s", restores ? "is taken up" : "starts", offer);
-        if (!job_change(t, en, after, EVENT_PLACE, &(struct job_doc){ .offer = offer }, message))
+        if (!job_change(t, en, after, EVENT_PLACE, &(struct job_doc){ .offer = offer }, message)) {
+                json_decref(evidence);
                 return;
+        }
         if (m->rec.stop_possible_wall_us < t->now_wall_us + set->lease_horizon_us) {
                 m->rec.stop_possible_wall_us = t->now_wall_us + set->lease_horizon_us;
                 txn_machine(t->txn, &m->rec);
         }
-        act_decision(t, en->job.id, "placement", "place", why, json_pack("{s:s}", "offer", offer), NULL);
+        act_decision(t, en->job.id, "placement", "place", why, evidence, NULL);
+        s->cpu_milli = need->cpu_milli;
+        s->memory_bytes = need->memory_bytes;
         order = order_make(t, en, s, set, doc, m);
         if (!order) {
                 struct pd_error err;
@@ -193,17 +190,14 @@ static bool try_place(struct engine *e, struct entry *en)
                 log_error("a queued job cannot be read: %s", err.text);
                 return false;
         }
-        need_of(s, &set, &need);
-        if (offers_fill(&k, e, en) && k.at.n) {
-                choices = calloc(k.at.n, sizeof *choices);
-                if (choices && placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, &err) >= 0 && ok > 0 &&
-                        k.of.at[choices[0].offer].machine) {
-                        t = turn_new(e);
-                        if (t) {
-                                place_on(t, en, s, &set, doc, k.of.at[choices[0].offer].machine, choices[0].why);
-                                turn_end(t);
-                                placed = true;
-                        }
+        if (offers_rank(e, en, s, &set, &k, &need, &choices, &ok, &err) >= 0 && ok > 0 &&
+                k.of.at[choices[0].offer].machine) {
+                t = turn_new(e);
+                if (t) {
+                        place_on(t, en, s, &set, doc, k.of.at[choices[0].offer].machine, &need, choices[0].why,
+                                evidence_of_place(&k, choices, ok, &need));
+                        turn_end(t);
+                        placed = true;
                 }
         }
         free(choices);
@@ -380,16 +374,12 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
         json_t *plan = NULL, *warnings = json_array();
         int r = 0;
 
-        need_of(spec, set, &need);
         if (!backend(e->site->captures, e->site->captures_n, capture_of(spec)))
                 r = pd_fail(err, PD_E_INVALID, "checkpoint \"%s\" is not in the site's config: see `portal plugins`",
                         capture_of(spec));
-        if (r >= 0 && !offers_fill(&k, e, NULL))
-                r = pd_fail(err, PD_E_NOMEM, "no memory for a plan");
-        choices = calloc(k.at.n + 1, sizeof *choices);
-        if (r >= 0 && choices)
-                r = placement_rank(&need, k.at.at, k.at.n, now_wall(e), choices, &ok, err);
-        if (r >= 0 && choices && ok == 0) {
+        if (r >= 0)
+                r = offers_rank(e, NULL, spec, set, &k, &need, &choices, &ok, err);
+        if (r >= 0 && ok == 0) {
                 bool later = false;
 
                 for (size_t i = 0; i < k.at.n; i++)
