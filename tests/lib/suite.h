@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the conformance suites share: one plugin, its configuration, both isolations.
  *
- *   SUITE PLUGIN.so CONFIG [--isolation process|none] [--host PROGRAM]
+ *   SUITE PLUGIN.so [CONFIG | KEY=VALUE...] [OPTIONS]
  *
  * CONFIG is a JSON object of strings; "@DIR@" in a value is an empty directory made for the run (a new one for each isolation). A plugin
- * that lies where others could write (a build below /tmp) is copied to a safe place first. */
+ * that lies where others could write (a build below /tmp) is copied to a safe place first. Options:
+ *   --isolation process|none   only this one
+ *   --host PROGRAM             portald-plugin-host
+ *   --clock KEY                providers: the setting that names a file with a duration by which the provider's clock is ahead
+ *   --storm N                  providers: only this: N creates at once, with settings that make calls fail
+ *   --market spot|on-demand    providers: of the offers only these
+ *   --notice 1                 providers: the offer is reclaimed sooner or later
+ *   --quota ID                 providers: this quota is met within 200 machines */
 #ifndef TESTS_SUITE_H
 #define TESTS_SUITE_H
 
@@ -22,6 +29,8 @@ struct suite {
         enum host_isolation isolation;
         const char *how; /* "process", for the rows' names */
         struct host *h;
+        const char *clock, *quota;
+        int storm, notice, market;
 };
 
 static int suite_open_with(const struct suite *s, const json_t *config, struct host **ret, struct pd_error *err)
@@ -134,24 +143,64 @@ static bool suite_place(struct suite *s, const char *plugin, const char *safe)
                 "the loader accepts it: %s", err.text);
 }
 
+static bool suite_option(struct suite *s, const char *key, const char *value, const char **only)
+{
+        if (streq(key, "--isolation"))
+                *only = value;
+        else if (streq(key, "--host"))
+                (void)snprintf(s->program, sizeof s->program, "%s", value);
+        else if (streq(key, "--clock"))
+                s->clock = value;
+        else if (streq(key, "--quota"))
+                s->quota = value;
+        else if (streq(key, "--storm"))
+                s->storm = atoi(value); /* NOLINT(cert-err34-c) */
+        else if (streq(key, "--notice"))
+                s->notice = streq(value, "1");
+        else if (streq(key, "--market"))
+                s->market = streq(value, "spot") ? 2 : 1;
+        else
+                return false;
+        return true;
+}
+
+/* NULL = wrong use. */
+static json_t *suite_arguments(struct suite *s, int argc, char **argv, const char **only)
+{
+        json_t *config = argc >= 3 && argv[2][0] == '{' ? json_loads(argv[2], 0, NULL) : json_object();
+        int i = argc >= 3 && argv[2][0] == '{' ? 3 : 2;
+
+        for (; config && i < argc; i++) {
+                char *eq = strchr(argv[i], '=');
+
+                if (strncmp(argv[i], "--", 2) != 0 && eq) {
+                        *eq = '\0';
+                        (void)json_object_set_new(config, argv[i], json_string(eq + 1));
+                } else if (i + 1 == argc || !suite_option(s, argv[i], argv[i + 1], only)) {
+                        json_decref(config);
+                        return NULL;
+                } else {
+                        i++;
+                }
+        }
+        return config;
+}
+
 __attribute__((unused)) static int suite_main(int argc, char **argv, enum pd_kind kind, void (*run)(struct suite *s))
 {
         struct suite s = { .kind = kind };
-        js_owned *config = argc >= 3 ? json_loads(argv[2], 0, NULL) : NULL;
+        js_owned *config = NULL;
         const char *only = NULL;
         char safe[256];
 
         (void)snprintf(s.program, sizeof s.program, "%s", TEST_BINARY_DIR "/core/host/portald-plugin-host");
-        for (int i = 3; i + 1 < argc; i += 2) {
-                if (streq(argv[i], "--isolation"))
-                        only = argv[i + 1];
-                else if (streq(argv[i], "--host"))
-                        (void)snprintf(s.program, sizeof s.program, "%s", argv[i + 1]);
-        }
+        config = argc >= 2 ? suite_arguments(&s, argc, argv, &only) : NULL;
         if (!json_is_object(config)) {
                 (void)fprintf(stderr,
-                        "usage: %s PLUGIN.so '{\"setting\": \"value, or @DIR@\"}' [--isolation process|none] [--host "
-                        "PROGRAM]\n",
+                        "usage: %s PLUGIN.so ['{\"setting\": \"value, or @DIR@\"}' | SETTING=VALUE...] [--isolation "
+                        "process|none] [--host PROGRAM] [--clock SETTING] [--storm N] [--market spot|on-demand] "
+                        "[--notice 1] "
+                        "[--quota ID]\n",
                         argv[0]);
                 return 2;
         }
