@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "simulate/disk.h"
 #include "simulate/parts.h"
 
 #define WALL_US (INT64_C(1796000000) * USEC_PER_SEC)
@@ -40,6 +41,21 @@ static void on_disk(void *arg, const struct pd_error *err)
         free(l);
 }
 
+/* The change that is handed over next meets it, and no other: which of a commit's writes is struck would else depend on the threads. */
+static void disk_strikes(struct world *w)
+{
+        if (!w->vfs || !w->engine || store_queued(w->store) > 0)
+                return;
+        if (world_fault(w, WORLD_FAULT_POWER_CUT)) {
+                disk_arm(DISK_CUT, world_chance(w, 16));
+                w->dying = w->power_cut = true;
+        } else if (world_fault(w, WORLD_FAULT_DISK_FULL)) {
+                disk_arm(DISK_FULL, world_chance(w, 2));
+        } else if (world_fault(w, WORLD_FAULT_DISK_ERROR)) {
+                disk_arm(DISK_ERROR, world_chance(w, 3));
+        }
+}
+
 static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, struct pd_error *err)
 {
         struct world *w = world_of(e);
@@ -54,6 +70,7 @@ static int apply(struct env *e, struct txn *t, store_done_fn done, void *arg, st
         l = calloc(1, sizeof *l);
         if (!l)
                 abort();
+        disk_strikes(w);
         *l = (struct last_word){ w, done, arg };
         r = store_apply(e->store, t, on_disk, l, err);
         if (r < 0)
@@ -69,6 +86,10 @@ static void fatal(struct env *e, const struct pd_error *why)
 
         if (w->dying)
                 return;
+        if (w->vfs && disk_struck()) { /* it gives up, as it must, and is started again */
+                w->dying = true;
+                return;
+        }
         w->fatal = *why;
         printf("# fatal: %s\n", why->text);
 }
@@ -218,7 +239,14 @@ static void stop(struct world *w)
 {
         world_settle(w);
         w->engine = engine_free(w->engine);
+        if (w->power_cut)
+                disk_cut();
+        else if (w->vfs)
+                disk_mend();
         w->store = store_close(w->store);
+        if (w->power_cut && !disk_power_back(world_chance(w, UINT64_MAX)))
+                abort();
+        w->power_cut = false;
         timers_sweep(w);
         sim_forget_streams(w);
 }

@@ -48,7 +48,10 @@
         X(CALL_THROTTLED, "provider call throttled")                       \
         X(CALL_SLOW, "provider call slow")                                 \
         X(LIST_STALE, "provider lists what was a while ago")               \
-        X(LIST_PARTIAL, "provider's list breaks off")
+        X(LIST_PARTIAL, "provider's list breaks off")                      \
+        X(POWER_CUT, "power cut while a change is written")                \
+        X(DISK_FULL, "disk full at a write")                               \
+        X(DISK_ERROR, "disk error at a write")
 #define WORLD_FAULT_ENUM(name_, ...) WORLD_FAULT_##name_,
 enum world_fault { WORLD_FAULTS(WORLD_FAULT_ENUM) WORLD_FAULT_N };
 #undef WORLD_FAULT_ENUM
@@ -151,7 +154,7 @@ struct world_options {
         bool wait;              /* the daemon does not start yet: connections are added first, then world_start() */
         bool no_lab;            /* without the connection "lab" of one own machine */
         bool durable;           /* the store syncs: for tests that look at the disk */
-        const char *vfs;        /* SQLite's, for torn and lost writes; NULL = the system's */
+        const char *vfs;        /* SQLite's: DISK_VFS for torn and lost writes (disk.h); NULL = the system's */
         const char *dir;        /* parent of the state directory; NULL = /dev/shm, else /var/tmp */
 };
 
@@ -194,6 +197,7 @@ struct world {
         bool syncing;
         bool dying, ticking; /* dying: no word of this daemon counts any more */
         bool durable;
+        bool power_cut; /* what was not synced when it died is lost, or torn */
         const char *vfs;
 };
 

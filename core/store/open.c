@@ -38,7 +38,8 @@ static int open_writer(struct store *s, const struct store_options *o, struct pd
         if ((r = store_exec(s->writer, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-4000;",
                      "setting the log up", err)) < 0)
                 return r;
-        if (o->simulated && (r = store_exec(s->writer, "PRAGMA synchronous=OFF;", "setting the log up", err)) < 0)
+        if (o->simulated && !o->vfs &&
+                (r = store_exec(s->writer, "PRAGMA synchronous=OFF;", "setting the log up", err)) < 0)
                 return r;
         if ((r = schema_upgrade(s->writer, s->path, schema_steps, schema_steps_n, err)) < 0)
                 return r;

@@ -201,7 +201,7 @@ struct store_options {
         bool new_installation;    /* allow an empty directory                             */
         uint64_t ballast_bytes;   /* kept free for a full disk; 0 = none                  */
         const char *vfs;          /* SQLite's; NULL = the system's                        */
-        bool simulated;           /* no thread: written by store_flush(), nothing synced  */
+        bool simulated;           /* no thread: written by store_flush(); synced where vfs is given */
 };
 /* Opens, upgrades (after a backup beside it), refuses a newer schema, an empty directory without new_installation, and a database of
  * another installation id, each with a sentence that says what to do. The writer thread runs on success. */

@@ -186,11 +186,11 @@ def killers(seeds):
                 if b"PORTALD_MUTANT_REACHED" in f.read():
                     found.append(Killer(os.path.basename(path), [path], 300))
     swarm = os.path.join(BUILD, "tests", "world", SWARM)
-    at = 0
-    for n in (2, 4, seeds - 6):
-        if n > 0:
-            found.append(Killer(f"{n} seeds from {7000 + at}", [swarm, str(7000 + at), str(n)], 900))
-            at += n
+    at, some = 0, 2
+    while at < seeds:
+        n = min(some, seeds - at)
+        found.append(Killer(f"{n} seeds from {7000 + at}", [swarm, str(7000 + at), str(n)], 900))
+        at, some = at + n, some * 2
 
     def first(k):
         with tempfile.NamedTemporaryFile() as f:
@@ -303,7 +303,7 @@ def main():
                     f"[{end[0] + ': ' + end[1] if end else 'come to by ' + (', '.join(near) or 'nothing')}]")
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(one, tried))
+        list(pool.map(one, sorted(tried, key=lambda m: ROOMS.index(m.room))))  # the quick rooms first
     say("killed by: " + ", ".join(f"{k} {n}" for k, n in by.most_common()))
     bad = judge(tried, dead, listed())
     say(f"{time.monotonic() - began:.0f} s")

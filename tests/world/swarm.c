@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One seed: what jobs do, what strikes when, and how time goes on. */
 #include "simulate/parts.h"
+#include "simulate/disk.h"
 #include "world/swarm_parts.h"
 
 #define QUIET_DAYS 7
@@ -241,7 +242,8 @@ static uint64_t choose_faults(struct swarm *s)
                 on |= WORLD_FAULT_BIT(f);
                 if (strikes[f])
                         s->every_us[f] = every;
-                else if (f == WORLD_FAULT_DEATH_BEFORE_COMMIT || f == WORLD_FAULT_DEATH_AFTER_COMMIT)
+                else if (f == WORLD_FAULT_DEATH_BEFORE_COMMIT || f == WORLD_FAULT_DEATH_AFTER_COMMIT ||
+                         f >= WORLD_FAULT_POWER_CUT)
                         s->w.rate[f] = rate / 20 + 1;
                 else if (f == WORLD_FAULT_SAVE_SLOW || f == WORLD_FAULT_SAVE_REFUSED || f == WORLD_FAULT_SAVE_FAILS)
                         s->w.rate[f] = rate * 3; /* there are fewer saves than requests */
@@ -412,7 +414,9 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
         s->other_options = json_pack("{s:s}", "note", "other");
         oracle_init(&s->o, &s->w);
         s->o.verbose = run->verbose;
-        if (world_new_with(&s->w, &(struct world_options){ .settings = site, .seed = run->seed }) < 0)
+        if (disk_install() < 0 ||
+                world_new_with(&s->w, &(struct world_options){ .settings = site, .seed = run->seed, .vfs = DISK_VFS }) <
+                        0)
                 abort();
         s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, NULL, NULL };
         s->w.watch = &s->watch;
