@@ -333,6 +333,8 @@ int trace_quota_words(const char *text, struct trace_quota *ret, struct pd_error
                         return pd_fail(err, PD_E_INVALID,
                                 "%.40s is no member of a quota: limit=8 of=machines|cpus|gpus market=spot|on-demand",
                                 word);
+        if (text != end)
+                return pd_fail(err, PD_E_INVALID, "a word of the quota %s is too long", q.id);
         if (q.limit < 0)
                 return pd_fail(err, PD_E_INVALID, "the quota %s needs limit=", q.id);
         *ret = q;
@@ -350,6 +352,7 @@ static int read_quota(struct reader *r)
         if (trace_quota_words(text, &r->t->quotas[r->t->quotas_n], &why) < 0)
                 return bad(r, "%.150s", why.text);
         r->t->quotas_n++;
+        r->at = r->end; /* all of it */
         return 0;
 }
 
