@@ -111,6 +111,11 @@ struct op { /* an open intent */
         json_t *body;
         bool sent;   /* its call is under way */
         bool replay; /* from before our start, or its outcome is unknown: to be sent once its machine has been listed */
+        /* of a provider's call, rent_watch.c */
+        bool looking;            /* its token is being looked for                                            */
+        int64_t due_boot_us;     /* sent, or looked for, again; 0 = at the next chance                       */
+        int64_t wait_us;         /* ... with back-off                                                        */
+        int64_t unknown_boot_us; /* since when its outcome is unknown; 0 = it is not                         */
 };
 
 enum conn_state { CONN_DOWN, CONN_RECONCILING, CONN_READY };
@@ -130,6 +135,20 @@ struct connection {
         json_t *options;
         char plugin_path[512];
         bool in_process;
+        /* of one that rents, rent_watch.c */
+        struct env_timer *watch;
+        bool listing, reconciled; /* reconciled: listed whole since our start, or since it came into the site  */
+        bool calm;                /* a gap lies behind us: no ends by the clock before it was listed once more */
+        int64_t list_boot_us;     /* listed next                                                               */
+        int64_t list_wait_us;     /* ... with back-off after a failed list                                     */
+        VEC(struct orphan) orphans;
+};
+
+/* Carries our tag and is not in the store: ended when it was seen in two lists (law 9). */
+struct orphan {
+        char provider_id[257];
+        uint32_t looks;
+        bool seen; /* in the list that is being read */
 };
 
 struct mach {
@@ -147,6 +166,27 @@ struct mach {
         } taken;                 /* by the jobs that are live on it: live_new(), live_at(), live_free() */
         struct env_timer *again; /* lists it anew while its stream is up: an answer was missing */
         int64_t again_us;
+        /* the runner's boot clock is this much ahead of ours */
+        bool boot_known;
+        int64_t boot_ahead_us;
+        /* of a rented one; boot times of ours */
+        bool orphan;             /* found there, and not in the store                                  */
+        bool asking;             /* a describe or notice call is under way                             */
+        bool was_up;             /* its runner was heard since it was made, or since our start         */
+        bool listed;             /* in the list that is being read                                     */
+        int64_t alive_wall_us;   /* last described as not gone                                         */
+        int64_t renew_boot_us;   /* a renewal that failed is tried again then                          */
+        int64_t renew_wait_us;   /* ... with back-off                                                  */
+        uint8_t seen_state;      /* as the provider said last; rec.state is STOPPING from our end on   */
+        uint8_t reason;          /* enum pd_machine_reason, as said last                               */
+        int64_t since_boot_us;   /* its launch, or our start                                           */
+        int64_t absent_boot_us;  /* first whole list without it; 0 = it was in the last one            */
+        int64_t notice_boot_us;  /* asked for a notice next                                            */
+        int64_t end_boot_us;     /* its end was accepted then; 0 = not yet                             */
+        int64_t end_wait_us;     /* ... and is asked for again after this                              */
+        int64_t told_wall_us;    /* the hard stop that its runner was told last; 0 = none              */
+        int64_t stop_boot_us;    /* its latest possible hard stop, as seen when that was asked for     */
+        int64_t asked_boot_us;   /* ... and when it was                                                */
 };
 
 struct waiter { /* an API request that wants the outcome of an act */
@@ -274,7 +314,12 @@ struct op *intent_open(
         struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body);
 void intent_close(struct turn *t, struct op *op, const char *outcome);
 struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job);
+struct op *intent_open_as(struct turn *t, struct id id, enum intent_kind kind, const struct entry *en,
+        struct id machine, json_t *body);
+struct op *intent_of_machine(const struct engine *e, enum intent_kind kind, struct id machine);
 void intent_replay(struct engine *e, struct mach *m); /* sends what is open for a machine whose stream came up */
+void intent_replay_at(struct engine *e, struct connection *c); /* ... for a provider that has been reconciled  */
+void intent_send(struct op *op);
 int intent_load(struct engine *e, const struct intent *i);
 void intents_free(struct engine *e);
 /* A stop that the kill tests use; nothing without PORTALD_TEST_HOOKS. */
@@ -313,6 +358,14 @@ void machine_say_hello(void *arg);
 int connections_start(struct engine *e, struct pd_error *err);
 void connections_free(struct engine *e);
 int machine_load(struct engine *e, const struct machine *rec);
+struct mach *machine_add(struct engine *e, const struct machine *rec);
+void machine_forget(struct engine *e, struct mach *m); /* gone, and nobody speaks of it any more */
+struct connection *connection_find(const struct engine *e, const char *name);
+const json_t *connection_offer(const struct connection *c, const char *zone, const char *type, int64_t market);
+void machine_notice(struct mach *m, int64_t deadline_wall_us); /* streams.c: as seen by its runner, or its provider */
+void machine_why(struct mach *m, const char *why);
+/* streams.c: `at` on our clocks in terms of the boot clock of its machine; 0 = not known yet */
+int64_t machine_boot_us(const struct mach *m, int64_t at_wall_us);
 struct mach *machine_find(const struct engine *e, struct id id);
 struct mach *machine_of_offer(
         const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
@@ -476,7 +529,7 @@ void money_gather(
 void money_check(struct turn *t, struct entry *en);          /* each check: posted up to now                          */
 json_t *money_render(struct engine *e, const struct job *j); /* the API's JOB.cost; NULL = nothing was counted      */
 
-/* --- rent.c: machines that cost: made, renewed, listed, ended --- */
+/* --- rent.c: machines that cost: made, ended --- */
 /* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */
 struct mach *rent_machine(struct turn *t, const struct entry *en, struct connection *c, const json_t *offer,
         const struct settings *s, struct pd_error *err);
@@ -484,6 +537,25 @@ void rent_end(struct turn *t, struct mach *m, const char *why); /* an intent to 
 /* Proven gone: record, money, and what becomes of the job there. */
 void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_machine_reason reason);
 void rent_unneeded(struct turn *t, struct mach *m); /* a job has left it: ended unless a move or a job needs it */
+bool rent_is_launch(const struct op *op);           /* a launch of a machine that costs */
+void rent_launched(struct turn *t, struct op *op, const json_t *item);
+void rent_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
+void rent_never(struct turn *t, struct mach *m, const struct pd_error *why); /* proven that it never was */
+void rent_ended(struct turn *t, struct op *op, const json_t *answer);
+void rent_end_refused(struct turn *t, struct op *op, const struct pd_error *err);
+/* A machine as the provider describes it now. */
+void rent_seen(struct turn *t, struct mach *m, const json_t *item);
+void rent_end_again(struct turn *t, struct mach *m); /* the call for one that is being ended already */
+/* When its provider ends it whatever we do (P-10); 0 = never. */
+int64_t machine_ends_wall_us(const struct mach *m);
+bool rent_live(const struct mach *m); /* rented, and not being ended or gone */
+
+/* --- rent_watch.c: looked after: lists, tokens looked for, calls sent again, orphans --- */
+void rent_reconciled(struct connection *c, const json_t *items); /* its first whole list, and each with new offers */
+void rent_watch(struct connection *c);                           /* something is due: its timer is set anew        */
+void rent_due(void *arg); /* a connection's timer */
+void rent_gap(struct engine *e); /* our clock was stepped, or we were away: no mass action before the next look  */
+void rent_unknown(struct op *op); /* a provider's call without an outcome: looked for, or sent again          */
 
 /* --- move.c: ARCHITECTURE 5 --- */
 /* m NULL = a machine of the offer is rented first. user NULL = portald. */
