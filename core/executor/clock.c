@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 
+#define GAP_US \
+        (10 * USEC_PER_MIN) /* a step that is no trimming: what the clock says of many machines at once is not acted on */
 #define STEP_US USEC_PER_SEC /* less is the clock being trimmed, and adds up until it is a step */
 
 static void shift(int64_t *at_wall_us, int64_t by_us)
@@ -38,4 +40,6 @@ void clock_watch(struct engine *e)
                         shift_live(e->slots[i], by);
         vec_foreach (m, &e->machines)
                 shift(&(*m)->renewed_wall_us, by);
+        if (by <= -GAP_US || by >= GAP_US)
+                rent_gap(e);
 }

@@ -183,6 +183,21 @@ static bool keeps_machines(const struct engine *e, const struct engine_site *sit
                         return false;
                 }
         }
+        vec_foreach (m, &e->machines) {
+                bool there = false;
+
+                if ((*m)->rec.own || (*m)->rec.state == PD_MACHINE_GONE)
+                        continue;
+                for (size_t k = 0; k < site->connections_n; k++)
+                        there |= streq(site->connections[k].name, (*m)->rec.connection);
+                if (!there) {
+                        (void)pd_fail(err, PD_E_CONFLICT,
+                                "connection \"%s\" has a machine that costs: it can go once `portal machines` lists "
+                                "none of it",
+                                (*m)->rec.connection);
+                        return false;
+                }
+        }
         return true;
 }
 

@@ -97,15 +97,28 @@ static void notice_refused(struct turn *t, struct op *op, const struct pd_error 
         struct mach *m = machine_find(t->engine, op->intent.machine);
 
         log_warning("a machine's notice was refused: %s", err->text);
-        if (!m)
-                return;
+        if (!m || !streq(js_str(op->body, "source", ""), "user"))
+                return; /* what the provider says holds all the same */
         m->rec.notice_wall_us = 0;
         txn_machine(t->txn, &m->rec);
 }
 
 static void launch_answer(struct turn *t, struct op *op, const json_t *answer)
 {
-        machine_launched(t, op, json_array_get(json_object_get(answer, "items"), 0));
+        const json_t *item = json_array_get(json_object_get(answer, "items"), 0);
+
+        if (rent_is_launch(op))
+                rent_launched(t, op, item);
+        else
+                machine_launched(t, op, item);
+}
+
+static void launch_refused(struct turn *t, struct op *op, const struct pd_error *err)
+{
+        if (rent_is_launch(op))
+                rent_launch_failed(t, op, err);
+        else
+                machine_launch_failed(t, op, err);
 }
 
 static const struct {
@@ -113,7 +126,7 @@ static const struct {
         void (*good)(struct turn *t, struct op *op, const json_t *answer);
         void (*bad)(struct turn *t, struct op *op, const struct pd_error *err);
 } rows[] = {
-        [INTENT_LAUNCH] = { true, launch_answer, machine_launch_failed },
+        [INTENT_LAUNCH] = { true, launch_answer, launch_refused },
         [INTENT_START] = { false, placement_answer, start_refused },
         [INTENT_SAVE] = { false, placement_answer, save_refused },
         [INTENT_STOP] = { false, placement_answer, stop_refused },
@@ -123,8 +136,8 @@ static const struct {
         [INTENT_DROP] = { false, placement_answer, ignored_error },
         [INTENT_FORGET] = { false, placement_answer, ignored_error },
         [INTENT_ORDERS] = { false, placement_answer, ignored_error },
-        [INTENT_END] = { true, placement_answer, ignored_error },
-        [INTENT_RENEW] = { true, placement_answer, ignored_error },
+        [INTENT_END] = { true, rent_ended, rent_end_refused },
+        [INTENT_RENEW] = { true, lease_renewed, lease_not_renewed },
         [INTENT_THAW] = { false, placement_answer, thaw_refused },
 };
 static_assert(ARRAY_LEN(rows) == INTENT_N, "each kind of intent has its row");
@@ -134,24 +147,36 @@ static const char *const slots[INTENT_N] = {
         [INTENT_LAUNCH] = "launch", [INTENT_END] = "terminate", [INTENT_RENEW] = "renew"
 };
 
+/* Until its connection has been reconciled nothing is made or ended there; a hard stop is moved whenever it can be. */
 static int send_to_plugin(struct op *op, struct pd_error *err)
 {
         const char *name = js_str(op->body, "connection", "");
+        const struct connection *c = connection_find(op->engine, name);
         char token[ID_TEXT_MAX];
 
-        vec_foreach (c, &op->engine->connections) {
-                if (!streq((*c)->name, name) || !(*c)->plugin)
-                        continue;
-                return op->engine->env->ops->plugin_call((*c)->plugin, slots[op->intent.kind],
-                        json_object_get(op->body, "args"), id_format(ID_INTENT, op->intent.id, token),
-                        PLUGIN_TIMEOUT_US, on_answer, op, err);
-        }
-        return pd_fail(err, PD_E_TRANSIENT, "connection \"%s\" is not open", name);
+        if (!c || !c->plugin || (c->state != CONN_READY && op->intent.kind != INTENT_RENEW))
+                return pd_fail(err, PD_E_TRANSIENT, "connection \"%s\" is not ready%s%s", name, c ? ": " : "",
+                        c ? c->why : "");
+        return op->engine->env->ops->plugin_call(c->plugin, slots[op->intent.kind], json_object_get(op->body, "args"),
+                id_format(ID_INTENT, op->intent.id, token), PLUGIN_TIMEOUT_US, on_answer, op, err);
+}
+
+/* What is to go from a vault can be asked of any machine once the one that it lay at is gone. */
+static struct mach *runner_of(const struct op *op)
+{
+        struct mach *m = machine_find(op->engine, op->intent.machine), *other = NULL;
+
+        if (op->intent.kind != INTENT_DROP || (m && m->rec.state != PD_MACHINE_GONE))
+                return m;
+        vec_foreach (p, &op->engine->machines)
+                if ((*p)->up && (!other || (*p)->rec.own))
+                        other = *p;
+        return other;
 }
 
 static int send_to_runner(struct op *op, struct pd_error *err)
 {
-        struct mach *m = machine_find(op->engine, op->intent.machine);
+        struct mach *m = runner_of(op);
 
         if (!m || !m->stream || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
@@ -159,7 +184,19 @@ static int send_to_runner(struct op *op, struct pd_error *err)
                 m->stream, op->intent.generation, op->body, REQUEST_TIMEOUT_US, on_answer, op, err);
 }
 
-static void send_op(struct op *op)
+/* Known not to have left: a launch is not kept for later, its job takes the next look. */
+static void never_left(struct op *op, const struct pd_error *err)
+{
+        struct turn *t = turn_new(op->engine);
+
+        if (!t)
+                return;
+        rows[op->intent.kind].bad(t, op, err);
+        intent_close(t, op, err->text);
+        turn_end(t);
+}
+
+void intent_send(struct op *op)
 {
         struct pd_error err;
         int r;
@@ -169,6 +206,8 @@ static void send_op(struct op *op)
         r = rows[op->intent.kind].provider ? send_to_plugin(op, &err) : send_to_runner(op, &err);
         op->sent = r >= 0;
         op->replay = r < 0; /* goes out when the way is there again */
+        if (r < 0 && (rent_is_launch(op) || op->intent.kind == INTENT_RENEW))
+                never_left(op, &err);
 }
 
 static void op_free(struct op *op)
@@ -217,7 +256,7 @@ static void send_after(struct engine *e, void *arg)
         for (struct op *op = e->ops; op; op = op->next)
                 if (id_equal(op->intent.id, n->id)) {
                         intent_hook(op->intent.kind, "after_commit");
-                        send_op(op);
+                        intent_send(op);
                         break;
                 }
         free(n);
@@ -226,18 +265,24 @@ static void send_after(struct engine *e, void *arg)
 struct op *intent_open(
         struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body)
 {
+        return intent_open_as(t, engine_id(t->engine), kind, en, m ? m->rec.id : (struct id){ { 0 } }, body);
+}
+
+struct op *intent_open_as(
+        struct turn *t, struct id id, enum intent_kind kind, const struct entry *en, struct id machine, json_t *body)
+{
         struct engine *e = t->engine;
         pd_cleanup(freep) char *text = body ? js_dump(body) : NULL;
         struct send_note *note = malloc(sizeof *note);
-        struct intent i = { .id = engine_id(e), .kind = (uint8_t)kind, .opened_wall_us = t->now_wall_us, .body = text };
+        struct intent i = {
+                .id = id, .machine = machine, .kind = (uint8_t)kind, .opened_wall_us = t->now_wall_us, .body = text
+        };
         struct op *op;
 
         if (en) {
                 i.job = en->job.id;
                 i.generation = en->job.generation;
         }
-        if (m)
-                i.machine = m->rec.id;
         op = text && note ? op_link(e, &i, body) : NULL;
         if (!op) {
                 free(note);
@@ -278,8 +323,17 @@ void intent_close(struct turn *t, struct op *op, const char *outcome)
 
 /* No answer, or one that says nothing about the outcome: the intent stays open and is sent again once its machine has been listed. Runner
  * requests are idempotent by what they say and provider calls carry the token, so that this is one act all the same. */
-static bool outcome_unknown(const struct pd_error *err)
+static bool outcome_unknown(const struct op *op, const struct pd_error *err)
 {
+        /* of a launch only what says that nothing was made is an outcome; a renewal is asked for anew in any case */
+        if (rent_is_launch(op))
+                return err->code == PD_E_UNKNOWN_OUTCOME || err->code == PD_E_DEADLINE || err->code == PD_E_CANCELLED ||
+                       err->code == PD_E_CRASHED || err->code == PD_E_IO || err->code == PD_E_INTERNAL ||
+                       err->code == PD_E_CORRUPT;
+        if (op->intent.kind == INTENT_RENEW)
+                return false;
+        if (op->intent.kind == INTENT_END && (err->code == PD_E_THROTTLED || err->code == PD_E_BUSY))
+                return true;
         return err->code == PD_E_UNKNOWN_OUTCOME || err->code == PD_E_DEADLINE || err->code == PD_E_CANCELLED ||
                err->code == PD_E_CRASHED || err->code == PD_E_TRANSIENT;
 }
@@ -306,9 +360,11 @@ static void on_answer(
         op->sent = false;
         if (e->stopping)
                 return;
-        if (err && outcome_unknown(err)) {
+        if (err && outcome_unknown(op, err)) {
                 op->replay = true;
-                if (m)
+                if (rows[kind].provider)
+                        rent_unknown(op);
+                else if (m)
                         machine_ask_again(m); /* the stream may well stay up */
                 return;
         }
@@ -339,6 +395,14 @@ static bool outlived(const struct op *op)
 
         if (planted(PLANT_START_AGAIN))
                 return false;
+        if (op->intent.kind == INTENT_RENEW)
+                return true; /* its hard stop is looked at anew, and moved from where it is */
+        if (!rows[op->intent.kind].provider && op->intent.kind != INTENT_DROP && !id_is_null(op->intent.machine)) {
+                const struct mach *m = machine_find(op->engine, op->intent.machine);
+
+                if (!m || m->rec.state == PD_MACHINE_GONE)
+                        return true;
+        }
         if (op->intent.kind == INTENT_START)
                 return !en || (en->job.state != JOB_STARTING && en->job.state != JOB_RESTORING);
         if (op->intent.kind == INTENT_SAVE) /* or of one that has become another since */
@@ -370,14 +434,30 @@ struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id 
         return NULL;
 }
 
+struct op *intent_of_machine(const struct engine *e, enum intent_kind kind, struct id machine)
+{
+        for (struct op *op = e->ops; op; op = op->next)
+                if (op->intent.kind == kind && id_equal(op->intent.machine, machine))
+                        return op;
+        return NULL;
+}
+
 void intent_replay(struct engine *e, struct mach *m)
 {
         close_outlived(e);
-        for (struct op *op = e->ops; op; op = op->next) {
-                bool here = m ? id_equal(op->intent.machine, m->rec.id) : rows[op->intent.kind].provider;
+        for (struct op *op = e->ops; op; op = op->next)
+                if (!rows[op->intent.kind].provider && op->replay && !op->sent && runner_of(op) == m)
+                        intent_send(op);
+}
 
-                if (op->replay && !op->sent && here)
-                        send_op(op);
+void intent_replay_at(struct engine *e, struct connection *c)
+{
+        close_outlived(e);
+        for (struct op *op = e->ops, *next; op; op = next) {
+                next = op->next;
+                if (rows[op->intent.kind].provider && op->replay && !op->sent && !rent_is_launch(op) &&
+                        streq(js_str(op->body, "connection", ""), c->name))
+                        intent_send(op);
         }
 }
 
@@ -395,6 +475,8 @@ int intent_load(struct engine *e, const struct intent *i)
         if (!op)
                 return -PD_E_NOMEM;
         op->replay = true;
+        if (rent_is_launch(op))
+                op->unknown_boot_us = now_boot(e); /* sent or not before we died: that is not known */
         return 0;
 }
 

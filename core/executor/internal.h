@@ -170,23 +170,24 @@ struct mach {
         bool boot_known;
         int64_t boot_ahead_us;
         /* of a rented one; boot times of ours */
-        bool orphan;             /* found there, and not in the store                                  */
-        bool asking;             /* a describe or notice call is under way                             */
-        bool was_up;             /* its runner was heard since it was made, or since our start         */
-        bool listed;             /* in the list that is being read                                     */
-        int64_t alive_wall_us;   /* last described as not gone                                         */
-        int64_t renew_boot_us;   /* a renewal that failed is tried again then                          */
-        int64_t renew_wait_us;   /* ... with back-off                                                  */
-        uint8_t seen_state;      /* as the provider said last; rec.state is STOPPING from our end on   */
-        uint8_t reason;          /* enum pd_machine_reason, as said last                               */
-        int64_t since_boot_us;   /* its launch, or our start                                           */
-        int64_t absent_boot_us;  /* first whole list without it; 0 = it was in the last one            */
-        int64_t notice_boot_us;  /* asked for a notice next                                            */
-        int64_t end_boot_us;     /* its end was accepted then; 0 = not yet                             */
-        int64_t end_wait_us;     /* ... and is asked for again after this                              */
-        int64_t told_wall_us;    /* the hard stop that its runner was told last; 0 = none              */
-        int64_t stop_boot_us;    /* its latest possible hard stop, as seen when that was asked for     */
-        int64_t asked_boot_us;   /* ... and when it was                                                */
+        bool orphan;            /* found there, and not in the store                                  */
+        bool asking;            /* a describe or notice call is under way                             */
+        bool made;              /* by this process: since_boot_us is its launch                       */
+        bool was_up;            /* its runner was heard since it was made, or since our start         */
+        bool listed;            /* in the list that is being read                                     */
+        int64_t alive_wall_us;  /* last described as not gone                                         */
+        int64_t renew_boot_us;  /* a renewal that failed is tried again then                          */
+        int64_t renew_wait_us;  /* ... with back-off                                                  */
+        uint8_t seen_state;     /* as the provider said last; rec.state is STOPPING from our end on   */
+        uint8_t reason;         /* enum pd_machine_reason, as said last                               */
+        int64_t since_boot_us;  /* its launch, or our start                                           */
+        int64_t absent_boot_us; /* first whole list without it; 0 = it was in the last one            */
+        int64_t notice_boot_us; /* asked for a notice next                                            */
+        int64_t end_boot_us;    /* its end was accepted then; 0 = not yet                             */
+        int64_t end_wait_us;    /* ... and is asked for again after this                              */
+        int64_t told_wall_us;   /* the hard stop that its runner was told last; 0 = none              */
+        int64_t stop_boot_us;   /* its latest possible hard stop, as seen when that was asked for     */
+        int64_t asked_boot_us;  /* ... and when it was                                                */
 };
 
 struct waiter { /* an API request that wants the outcome of an act */
@@ -314,8 +315,8 @@ struct op *intent_open(
         struct turn *t, enum intent_kind kind, const struct entry *en, const struct mach *m, json_t *body);
 void intent_close(struct turn *t, struct op *op, const char *outcome);
 struct op *intent_find(const struct engine *e, enum intent_kind kind, struct id job);
-struct op *intent_open_as(struct turn *t, struct id id, enum intent_kind kind, const struct entry *en,
-        struct id machine, json_t *body);
+struct op *intent_open_as(
+        struct turn *t, struct id id, enum intent_kind kind, const struct entry *en, struct id machine, json_t *body);
 struct op *intent_of_machine(const struct engine *e, enum intent_kind kind, struct id machine);
 void intent_replay(struct engine *e, struct mach *m); /* sends what is open for a machine whose stream came up */
 void intent_replay_at(struct engine *e, struct connection *c); /* ... for a provider that has been reconciled  */
@@ -379,6 +380,8 @@ bool machine_noticed(const struct engine *e, const struct mach *m);
 void machine_offer_name(const struct mach *m, char *buf, size_t n);
 void leases_review(struct engine *e);
 void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
+void lease_renewed(struct turn *t, struct op *op, const json_t *answer); /* by the provider */
+void lease_not_renewed(struct turn *t, struct op *op, const struct pd_error *err);
 
 /* --- observe.c: what a runner says about a placement --- */
 void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew);
@@ -548,13 +551,15 @@ void rent_seen(struct turn *t, struct mach *m, const json_t *item);
 void rent_end_again(struct turn *t, struct mach *m); /* the call for one that is being ended already */
 /* When its provider ends it whatever we do (P-10); 0 = never. */
 int64_t machine_ends_wall_us(const struct mach *m);
+void rent_stop_known(
+        struct mach *m); /* its latest hard stop is another: noted on the boot clock, which no step moves */
 bool rent_live(const struct mach *m); /* rented, and not being ended or gone */
 
 /* --- rent_watch.c: looked after: lists, tokens looked for, calls sent again, orphans --- */
 void rent_reconciled(struct connection *c, const json_t *items); /* its first whole list, and each with new offers */
 void rent_watch(struct connection *c);                           /* something is due: its timer is set anew        */
-void rent_due(void *arg); /* a connection's timer */
-void rent_gap(struct engine *e); /* our clock was stepped, or we were away: no mass action before the next look  */
+void rent_due(void *arg);                                        /* a connection's timer */
+void rent_gap(struct engine *e);  /* our clock was stepped, or we were away: no mass action before the next look  */
 void rent_unknown(struct op *op); /* a provider's call without an outcome: looked for, or sent again          */
 
 /* --- move.c: ARCHITECTURE 5 --- */

@@ -350,7 +350,7 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
         struct pd_error err;
         struct job before = en->job;
         struct id left = { { 0 } };
-        struct mach *unneeded;
+        struct mach *unneeded, *was = en->live ? en->live->machine : NULL;
 
         if (!life_find(before.state, event, after.state, after.result, after.cause, &err)) {
                 char id[ID_TEXT_MAX];
@@ -372,6 +372,8 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
         changed_after(t, after.id);
         tell_change(t, &before, &after, event, message);
         settle(t->engine, en);
+        if (was && !en->live)
+                rent_unneeded(t, was);
         unneeded = id_is_null(left) ? NULL : machine_find(t->engine, left);
         if (unneeded)
                 rent_unneeded(t, unneeded);

@@ -32,7 +32,7 @@ struct mach *machine_of_offer(
         return NULL;
 }
 
-static struct connection *connection_find(const struct engine *e, const char *name)
+struct connection *connection_find(const struct engine *e, const char *name)
 {
         vec_foreach (c, &e->connections)
                 if (streq((*c)->name, name))
@@ -61,7 +61,7 @@ void machine_free_room(
 }
 
 /* --- machines as records --- */
-static struct mach *machine_add(struct engine *e, const struct machine *rec)
+struct mach *machine_add(struct engine *e, const struct machine *rec)
 {
         struct mach *m = calloc(1, sizeof *m);
         struct pd_error err;
@@ -72,6 +72,8 @@ static struct mach *machine_add(struct engine *e, const struct machine *rec)
         }
         m->engine = e;
         m->rec = *rec;
+        m->since_boot_us = now_boot(e);
+        rent_stop_known(m);
         m->conn = connection_find(e, rec->connection);
         if (e->env->ops->timer_new(e->env, &m->again, machine_say_hello, m, &err) < 0)
                 log_error("%s", err.text);
@@ -84,12 +86,27 @@ int machine_load(struct engine *e, const struct machine *rec)
         return machine_add(e, rec) ? 0 : -PD_E_NOMEM;
 }
 
+void machine_forget(struct engine *e, struct mach *m)
+{
+        for (size_t i = 0; i < e->machines.n; i++)
+                if (e->machines.at[i] == m) {
+                        vec_swap_remove(&e->machines, i);
+                        break;
+                }
+        if (m->stream)
+                e->env->ops->stream_close(m->stream);
+        if (m->again)
+                e->env->ops->timer_free(m->again);
+        json_decref(m->caps);
+        free(m);
+}
+
 static void copy_text(char *buf, size_t n, const json_t *o, const char *key)
 {
         (void)str_format(buf, n, "%s", js_str(o, key, ""));
 }
 
-static const json_t *offer_find(const struct connection *c, const char *zone, const char *type, int64_t market)
+const json_t *connection_offer(const struct connection *c, const char *zone, const char *type, int64_t market)
 {
         size_t i;
         json_t *o;
@@ -103,12 +120,34 @@ static const json_t *offer_find(const struct connection *c, const char *zone, co
 
 static void fill_price(struct mach *m)
 {
-        const json_t *o = m->conn ? offer_find(m->conn, m->rec.zone, m->rec.type, m->rec.market) : NULL;
+        const json_t *o = m->conn ? connection_offer(m->conn, m->rec.zone, m->rec.type, m->rec.market) : NULL;
 
         if (!o)
                 return;
         m->rec.price_nano_hour = js_int(o, "price_nano_hour", 0);
         copy_text(m->rec.currency, sizeof m->rec.currency, o, "currency");
+}
+
+/* What runs at a price that moves costs the new one from now on. */
+static void prices(struct connection *c)
+{
+        struct engine *e = c->engine;
+        struct turn *t = turn_new(e);
+
+        for (size_t i = 0; t && i < e->machines.n; i++) {
+                struct mach *m = e->machines.at[i];
+                int64_t before = m->rec.price_nano_hour;
+
+                if (m->conn != c || m->rec.state == PD_MACHINE_GONE)
+                        continue;
+                fill_price(m);
+                if (m->rec.own || m->rec.price_nano_hour == before)
+                        continue;
+                txn_machine(t->txn, &m->rec);
+                money_price(t, m, m->rec.price_nano_hour);
+        }
+        if (t)
+                turn_end(t);
 }
 
 void machine_launched(struct turn *t, struct op *op, const json_t *item)
@@ -185,7 +224,8 @@ static void lend_own(struct connection *c)
         json_t *o;
 
         for (struct op *op = e->ops; op; op = op->next)
-                if (op->intent.kind == INTENT_LAUNCH && streq(js_str(op->body, "connection", ""), c->name))
+                if (op->intent.kind == INTENT_LAUNCH && !rent_is_launch(op) &&
+                        streq(js_str(op->body, "connection", ""), c->name))
                         return; /* one is open already: it is replayed */
         t = turn_new(e);
         if (!t)
@@ -210,20 +250,19 @@ static void connection_reconciled(struct connection *c)
         c->retry_us = 0;
         c->state = CONN_READY;
         c->why[0] = '\0';
+        prices(c);
         vec_foreach (m, &e->machines)
-                if ((*m)->conn == c) {
-                        fill_price(*m);
-                        if (!(*m)->stream)
-                                machine_open_stream(*m);
-                }
-        intent_replay(e, NULL);
+                if ((*m)->conn == c && !(*m)->stream)
+                        machine_open_stream(*m);
+        intent_replay_at(e, c);
         if (c->caps.flags & PD_CAP_OWN_MACHINES)
                 lend_own(c);
         e->env->ops->timer_set(c->retry, now_boot(e) + OFFERS_EVERY_US);
+        rent_watch(c);
+        leases_review(e);
         place_anew(e);
 }
 
-/* What carries our tag there and is not in the store is said, not ended: law 9 is proven with the first provider that rents. */
 static void on_owned(
         void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
 {
@@ -238,17 +277,9 @@ static void on_owned(
                 connection_down(c, err->text);
                 return;
         }
-        size_t i;
-        json_t *item;
-        json_array_foreach (items, i, item) {
-                bool known = false;
-
-                vec_foreach (m, &c->engine->machines)
-                        known |= (*m)->conn == c && streq((*m)->rec.provider_id, js_str(item, "id", ""));
-                if (!known && !(c->caps.flags & PD_CAP_OWN_MACHINES))
-                        log_warning("connection %s: machine %s carries our tag and is not in the store: left alone",
-                                c->name, js_str(item, "id", ""));
-        }
+        c->state = CONN_READY;
+        if (!(c->caps.flags & PD_CAP_OWN_MACHINES))
+                rent_reconciled(c, items);
         connection_reconciled(c);
 }
 
@@ -297,6 +328,7 @@ static void on_caps(
         c->caps.flags = (uint32_t)js_int(ret, "flags", 0);
         c->caps.lease = (enum pd_lease_kind)js_int(ret, "lease", 0);
         c->caps.stream = (enum pd_stream_kind)js_int(ret, "stream", 0);
+        c->caps.min_poll_us = js_int(ret, "min_poll_us", 0);
         c->caps.settle_us = js_int(ret, "settle_us", 0);
         c->caps.stop_lag_us = js_int(ret, "stop_lag_us", 0);
         c->caps.billing_step_us = js_int(ret, "billing_step_us", 0);
@@ -339,6 +371,9 @@ static void connection_free(struct connection *c)
                 e->env->ops->plugin_close(c->plugin);
         if (c->retry)
                 e->env->ops->timer_free(c->retry);
+        if (c->watch)
+                e->env->ops->timer_free(c->watch);
+        vec_free(&c->orphans);
         json_decref(c->offers);
         json_decref(c->options);
         free(c);
@@ -358,8 +393,10 @@ static struct connection *connection_new(struct engine *e, const struct engine_c
         (void)str_format(c->plugin_path, sizeof c->plugin_path, "%s", from->plugin);
         c->options = from->options ? json_deep_copy(from->options) : json_object();
         c->in_process = from->in_process;
+        c->calm = true;
         (void)str_format(c->why, sizeof c->why, "not asked yet");
-        if (e->env->ops->timer_new(e->env, &c->retry, on_retry, c, err) < 0 || !vec_push(&e->connections, c)) {
+        if (e->env->ops->timer_new(e->env, &c->retry, on_retry, c, err) < 0 ||
+                e->env->ops->timer_new(e->env, &c->watch, rent_due, c, err) < 0 || !vec_push(&e->connections, c)) {
                 connection_free(c);
                 return NULL;
         }

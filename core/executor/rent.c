@@ -29,6 +29,16 @@ int64_t machine_ends_wall_us(const struct mach *m)
         return ends;
 }
 
+void rent_stop_known(struct mach *m)
+{
+        int64_t stop = m->rec.stop_possible_wall_us;
+
+        if (m->rec.stop_sure_wall_us > stop)
+                stop = m->rec.stop_sure_wall_us;
+        m->asked_boot_us = now_boot(m->engine);
+        m->stop_boot_us = m->asked_boot_us + stop - now_wall(m->engine);
+}
+
 /* --- made --- */
 static int64_t first_stop(const struct connection *c, const json_t *offer, const struct settings *s)
 {
@@ -102,6 +112,7 @@ struct mach *rent_machine(struct turn *t, const struct entry *en, struct connect
                 (void)pd_fail(err, PD_E_NOMEM, "no memory for a machine");
                 return NULL;
         }
+        m->made = true;
         (void)str_format(m->why, sizeof m->why, "being made");
         txn_machine(t->txn, &m->rec);
         (void)intent_open_as(t, rec.id, INTENT_LAUNCH, en, rec.id,
@@ -242,6 +253,8 @@ void rent_seen(struct turn *t, struct mach *m, const json_t *item)
                 m->rec.stop_sure_wall_us = stop;
                 if (stop > m->rec.stop_possible_wall_us)
                         m->rec.stop_possible_wall_us = stop;
+                if (m->rec.stop_possible_wall_us == stop)
+                        rent_stop_known(m);
                 changed = true;
         }
         if (m->rec.lease != PD_LEASE_GUEST && stop && !m->renewed_wall_us)

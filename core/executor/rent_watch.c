@@ -239,13 +239,11 @@ static struct entry *job_not_begun(const struct engine *e, const struct mach *m)
 /* What the clock says of one machine. */
 static void overdue(struct turn *t, struct connection *c, struct mach *m)
 {
-        int64_t stop = m->rec.stop_possible_wall_us, here = now_boot(t->engine) - m->since_boot_us;
+        int64_t now = now_boot(t->engine), here = now - m->since_boot_us;
 
-        if (m->rec.stop_sure_wall_us > stop)
-                stop = m->rec.stop_sure_wall_us;
         if (!m->rec.stop_sure_wall_us && here >= LEASE_READ_US) {
                 rent_end(t, m, "no hard stop was read back within 10 minutes");
-        } else if (t->now_wall_us > stop + c->caps.stop_lag_us + LATE_US) {
+        } else if (now > m->stop_boot_us + c->caps.stop_lag_us + LATE_US) {
                 rent_end(t, m, "its hard stop has passed, and its provider still lists it");
         } else if (!m->was_up && here >= NOT_UP_US && job_not_begun(t->engine, m)) {
                 offers_cool(t, c, m->rec.zone, m->rec.type, (enum pd_market)m->rec.market,
@@ -579,6 +577,8 @@ void rent_gap(struct engine *e)
         vec_foreach (c, &e->connections)
                 (*c)->calm = true;
         vec_foreach (m, &e->machines)
-                if (!(*m)->rec.own)
+                if (!(*m)->rec.own) {
                         (*m)->renewed_wall_us = 0; /* its hard stop lies elsewhere on the clock now */
+                        e->env->ops->timer_set(e->lease_timer, now_boot(e));
+                }
 }

@@ -7,7 +7,7 @@
 #define ASK_AGAIN_US (5 * USEC_PER_SEC)
 #define ASK_AGAIN_MAX_US (5 * USEC_PER_MIN)
 
-static void mach_why(struct mach *m, const char *why)
+void machine_why(struct mach *m, const char *why)
 {
         if (!streq(m->why, why) && *why)
                 log_info("machine %s/%s: %s", m->rec.connection, m->rec.zone, why);
@@ -29,13 +29,17 @@ static void on_list(
         if (m->engine->stopping)
                 return;
         if (err) {
-                mach_why(m, err->text);
+                machine_why(m, err->text);
                 machine_ask_again(m);
                 return;
         }
         m->up = true;
         m->again_us = 0;
-        mach_why(m, "");
+        m->told_wall_us = 0;
+        if (!m->was_up && m->made)
+                offers_learn_boot(m->engine, m, now_boot(m->engine) - m->since_boot_us);
+        m->was_up = true;
+        machine_why(m, "");
         log_info("machine %s/%s/%s is up, %zu placements", m->rec.connection, m->rec.zone, m->rec.type,
                 json_array_size(placements));
         json_array_foreach (placements, i, p)
@@ -52,7 +56,7 @@ static void on_list(
 }
 
 /* A runner says what notice its machine has; after a boot it has none, whatever was recorded before. */
-static void take_notice(struct mach *m, int64_t deadline_wall_us)
+void machine_notice(struct mach *m, int64_t deadline_wall_us)
 {
         struct turn *t = m->rec.notice_wall_us != deadline_wall_us ? turn_new(m->engine) : NULL;
 
@@ -65,6 +69,20 @@ static void take_notice(struct mach *m, int64_t deadline_wall_us)
                 if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
                         jobs_due(m->engine, m->engine->slots[i], now_boot(m->engine));
         jobs_arm(m->engine);
+}
+
+int64_t machine_boot_us(const struct mach *m, int64_t at_wall_us)
+{
+        return m->boot_known ? now_boot(m->engine) + m->boot_ahead_us + at_wall_us - now_wall(m->engine) : 0;
+}
+
+/* An own runner that does not say is on our own machine. */
+static void learn_clock(struct mach *m, const json_t *answer)
+{
+        int64_t theirs = js_int(answer, "now_boot_us", 0);
+
+        m->boot_known = theirs || m->rec.own;
+        m->boot_ahead_us = theirs ? theirs - now_boot(m->engine) : 0;
 }
 
 static void on_hello(
@@ -81,16 +99,17 @@ static void on_hello(
         if (e->stopping)
                 return;
         if (err) {
-                mach_why(m, err->text);
+                machine_why(m, err->text);
                 machine_ask_again(m);
                 return;
         }
         json_decref(m->caps);
         m->caps = json_deep_copy(json_object_get(answer, "caps"));
+        learn_clock(m, answer);
         (void)str_format(m->boot_id, sizeof m->boot_id, "%s", js_str(answer, "boot_id", ""));
-        take_notice(m, js_int(answer, "notice_wall_us", m->rec.notice_wall_us));
+        machine_notice(m, js_int(answer, "notice_wall_us", m->rec.notice_wall_us));
         if (e->env->ops->stream_request(m->stream, 0, ask, REQUEST_TIMEOUT_US, on_list, m, &why) < 0)
-                mach_why(m, why.text);
+                machine_why(m, why.text);
 }
 
 static void say_hello(struct mach *m)
@@ -101,7 +120,7 @@ static void say_hello(struct mach *m)
         struct pd_error err;
 
         if (e->env->ops->stream_request(m->stream, 0, hello, REQUEST_TIMEOUT_US, on_hello, m, &err) < 0)
-                mach_why(m, err.text);
+                machine_why(m, err.text);
 }
 
 static void on_up(void *arg)
@@ -140,7 +159,7 @@ static void on_down(void *arg, const struct pd_error *why)
         struct mach *m = arg;
 
         m->up = false;
-        mach_why(m, why ? why->text : "stream lost");
+        machine_why(m, why ? why->text : "stream lost");
         if (planted(PLANT_DOWN_IS_DEAD))
                 observe_missing(m->engine, m, NULL);
 }
@@ -157,7 +176,7 @@ static void on_event(void *arg, const json_t *event)
         else if (streq(what, "measures"))
                 observe_measures(m->engine, m, event);
         else if (streq(what, "notice"))
-                take_notice(m, js_int(event, "deadline_wall_us", 0));
+                machine_notice(m, js_int(event, "deadline_wall_us", 0));
 }
 
 void machine_open_stream(struct mach *m)
@@ -170,5 +189,5 @@ void machine_open_stream(struct mach *m)
         if (m->stream || !*m->rec.endpoint || m->rec.state == PD_MACHINE_GONE)
                 return;
         if (e->env->ops->stream_open(e->env, m->rec.endpoint, kind, &events, &m->stream, &err) < 0)
-                mach_why(m, err.text);
+                machine_why(m, err.text);
 }
