@@ -15,13 +15,14 @@ json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s,
         const struct job *j = &en->job;
         char ttl_id[ID_TEXT_MAX], notice_id[ID_TEXT_MAX];
         int64_t left = j->ttl_us == SETTING_OFF ? -1 : j->ttl_us - j->ran_us;
+        bool provider_keeps = !m->rec.own && m->rec.lease != PD_LEASE_GUEST && m->rec.stop_sure_wall_us;
+        int64_t stop = provider_keeps ? m->rec.stop_sure_wall_us : m->rec.stop_possible_wall_us;
         struct id notice = engine_id(e);
-        json_t *o =
-                json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint", id_format(ID_CHECKPOINT, engine_id(e), ttl_id),
-                        "notice_checkpoint", id_format(ID_CHECKPOINT, notice, notice_id), "save_deadline_us",
-                        (json_int_t)s->save_deadline_us, "stop_grace_us", (json_int_t)s->stop_grace_us,
-                        "lease_stop_wall_us", (json_int_t)m->rec.stop_possible_wall_us, "lease_stop_boot_us",
-                        (json_int_t)(now_boot(e) + m->rec.stop_possible_wall_us - t->now_wall_us));
+        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I}", "ttl_checkpoint",
+                id_format(ID_CHECKPOINT, engine_id(e), ttl_id), "notice_checkpoint",
+                id_format(ID_CHECKPOINT, notice, notice_id), "save_deadline_us", (json_int_t)s->save_deadline_us,
+                "stop_grace_us", (json_int_t)s->stop_grace_us, "lease_stop_wall_us", (json_int_t)stop,
+                "lease_stop_boot_us", (json_int_t)machine_boot_us(m, stop));
 
         (void)json_object_set_new(o, "ttl_left_us",
                 left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
@@ -122,6 +123,27 @@ void live_fill(struct live *l, const struct spec *s, const struct settings *set,
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }
 
+/* A job and what is known of it, on its way to a machine. */
+struct placing {
+        struct engine *engine;
+        struct entry *en;
+        struct spec *s;
+        struct settings set;
+        json_t *doc;
+        struct placement_need need;
+        struct offers k;
+        struct placement_choice *choices; /* as placement ranks them; the one taken comes first */
+        size_t ok;
+};
+
+static void placing_free(struct placing *p)
+{
+        (void)spec_free(p->s);
+        json_decref(p->doc);
+        free(p->choices);
+        offers_free(&p->k);
+}
+
 /* need: the size that it is to have there (P-14). evidence is given. */
 static void place_on(struct turn *t, struct entry *en, struct spec *s, const struct settings *set, const json_t *doc,
         struct mach *m, const struct placement_need *need, const char *why, json_t *evidence)
@@ -140,6 +162,8 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
         after.next_try_wall_us = 0;
         after.cpu_milli = need->cpu_milli;
         after.memory_bytes = need->memory_bytes;
+        en->job.cpu_milli = need->cpu_milli; /* the room that it takes there is counted by its new size */
+        en->job.memory_bytes = need->memory_bytes;
         if (!live_new(en, m)) {
                 log_error("no memory to place a job");
                 json_decref(evidence);
@@ -151,7 +175,7 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
                 json_decref(evidence);
                 return;
         }
-        if (m->rec.stop_possible_wall_us < t->now_wall_us + set->lease_horizon_us) {
+        if (m->rec.own && m->rec.stop_possible_wall_us < t->now_wall_us + set->lease_horizon_us) {
                 m->rec.stop_possible_wall_us = t->now_wall_us + set->lease_horizon_us;
                 txn_machine(t->txn, &m->rec);
         }
@@ -173,61 +197,133 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
         (void)intent_open(t, INTENT_START, en, m, order);
 }
 
+/* The best that can be had: one that a cap or its provider refuses lets the next have its turn. NULL = none; *err says what the first one lacked. */
+static struct mach *take(struct turn *t, struct placing *p, struct pd_error *err)
+{
+        struct pd_error last;
+
+        for (size_t i = 0; i < p->ok; i++) {
+                const struct offer_of *of = &p->k.of.at[p->choices[i].offer];
+                struct mach *m = of->machine ? of->machine
+                                             : rent_machine(t, p->en, of->conn, of->offer, &p->set, i ? &last : err);
+                struct placement_choice chosen = p->choices[i];
+
+                if (!m) {
+                        (void)str_format(p->choices[i].why, sizeof p->choices[i].why, "%s", i ? last.text : err->text);
+                        continue;
+                }
+                for (; i > 0; i--)
+                        p->choices[i] = p->choices[i - 1];
+                p->choices[0] = chosen;
+                return m;
+        }
+        return NULL;
+}
+
+/* None of the offers that fit may be had: its user sees which cap it was, and it is looked at again with back-off. */
+static void held_back(struct turn *t, struct entry *en, const struct pd_error *why)
+{
+        struct job after = en->job;
+        int64_t wait = PLACE_RETRY_US;
+        char message[400];
+
+        for (uint32_t i = 0; i < after.tries && wait < PLACE_RETRY_MAX_US; i++)
+                wait *= 2;
+        after.tries++;
+        after.next_try_wall_us = t->now_wall_us + (wait < PLACE_RETRY_MAX_US ? wait : PLACE_RETRY_MAX_US);
+        (void)str_format(message, sizeof message, "waits, no machine can be had for it now: %s", why->text);
+        job_touch(t, en, after, &(struct job_doc){ .message = message });
+}
+
+static void place_ranked(struct placing *p)
+{
+        struct turn *t = turn_new(p->engine);
+        struct pd_error err;
+        struct mach *m;
+
+        if (!t)
+                return;
+        m = take(t, p, &err);
+        if (m)
+                place_on(t, p->en, p->s, &p->set, p->doc, m, &p->need, p->choices[0].why,
+                        evidence_of_place(&p->k, p->choices, p->ok, &p->need));
+        else
+                held_back(t, p->en, &err);
+        turn_end(t);
+}
+
 static bool try_place(struct engine *e, struct entry *en)
 {
-        struct offers k = { 0 };
-        struct placement_choice *choices = NULL;
-        pd_cleanup(spec_freep) struct spec *s = NULL;
-        js_owned *doc = NULL;
-        struct settings set;
-        struct placement_need need;
+        struct placing p = { .engine = e, .en = en };
         struct pd_error err;
-        size_t ok = 0;
-        struct turn *t;
-        bool placed = false;
 
-        if (job_load_spec(e, en->job.id, &s, &set, &doc, NULL, &err) < 0) {
+        if (job_load_spec(e, en->job.id, &p.s, &p.set, &p.doc, NULL, &err) < 0) {
                 log_error("a queued job cannot be read: %s", err.text);
                 return false;
         }
-        if (offers_rank(e, en, s, &set, &k, &need, &choices, &ok, &err) >= 0 && ok > 0 &&
-                k.of.at[choices[0].offer].machine) {
-                t = turn_new(e);
-                if (t) {
-                        place_on(t, en, s, &set, doc, k.of.at[choices[0].offer].machine, &need, choices[0].why,
-                                evidence_of_place(&k, choices, ok, &need));
-                        turn_end(t);
-                        placed = true;
-                }
-        }
-        free(choices);
-        offers_free(&k);
-        return placed;
+        if (offers_rank(e, en, p.s, &p.set, &p.k, &p.need, &p.choices, &p.ok, &err) >= 0 && p.ok > 0)
+                place_ranked(&p);
+        placing_free(&p);
+        return !en->queued || en->job.next_try_wall_us > now_wall(e);
 }
 
-/* Could any machine take it, by the figures in its hot record alone? Spares reading the specs of a long queue. */
-static bool may_fit(const struct engine *e, const struct job *j, const int64_t *room)
+/* What there is room for, gathered once a look at the queue. */
+struct rooms {
+        int64_t *room; /* cpu, memory, GPUs of each machine */
+        size_t n;      /* machines when the look began       */
+};
+
+static bool takes(const struct engine *e, const struct mach *m)
 {
-        for (size_t i = 0; i < e->machines.n; i++)
-                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] >= j->cpu_milli &&
-                        room[i * 3 + 1] >= (int64_t)j->memory_bytes && room[i * 3 + 2] >= j->gpus)
+        return m->rec.own && m->up && !machine_noticed(e, m);
+}
+
+static bool rentable(const struct connection *c)
+{
+        return c->state == CONN_READY && !(c->caps.flags & PD_CAP_OWN_MACHINES);
+}
+
+static bool offer_fits(const struct connection *c, const struct job *j)
+{
+        size_t i;
+        json_t *o;
+
+        json_array_foreach (c->offers, i, o)
+                if (js_int(o, "cpu_milli", 0) >= j->cpu_milli &&
+                        js_int(o, "memory_bytes", 0) >= (int64_t)j->memory_bytes && js_int(o, "gpus", 0) >= j->gpus)
                         return true;
         return false;
 }
 
-static void rooms(const struct engine *e, int64_t *room)
+/* Could any machine take it, by the figures in its hot record alone? Spares reading the specs of a long queue. */
+static bool may_fit(const struct engine *e, const struct job *j, const struct rooms *r)
 {
-        /* one that is away takes nothing; its sum over all jobs is not made (room came as zeros) */
-        for (size_t i = 0; i < e->machines.n; i++)
-                if (e->machines.at[i]->up)
-                        machine_free_room(e, e->machines.at[i], &room[i * 3], &room[i * 3 + 1], &room[i * 3 + 2]);
+        for (size_t i = 0; i < r->n; i++)
+                if (takes(e, e->machines.at[i]) && r->room[i * 3] >= j->cpu_milli &&
+                        r->room[i * 3 + 1] >= (int64_t)j->memory_bytes && r->room[i * 3 + 2] >= j->gpus)
+                        return true;
+        vec_foreach (c, &e->connections)
+                if (rentable(*c) && offer_fits(*c, j))
+                        return true;
+        return false;
 }
 
-static bool any_room(const struct engine *e, const int64_t *room)
+static void rooms(const struct engine *e, struct rooms *r)
 {
-        for (size_t i = 0; i < e->machines.n; i++)
-                if (e->machines.at[i]->up && !machine_noticed(e, e->machines.at[i]) && room[i * 3] > 0 &&
-                        room[i * 3 + 1] > 0)
+        /* one that is away takes nothing; its sum over all jobs is not made (room came as zeros) */
+        for (size_t i = 0; i < r->n; i++)
+                if (takes(e, e->machines.at[i]))
+                        machine_free_room(
+                                e, e->machines.at[i], &r->room[i * 3], &r->room[i * 3 + 1], &r->room[i * 3 + 2]);
+}
+
+static bool any_room(const struct engine *e, const struct rooms *r)
+{
+        for (size_t i = 0; i < r->n; i++)
+                if (takes(e, e->machines.at[i]) && r->room[i * 3] > 0 && r->room[i * 3 + 1] > 0)
+                        return true;
+        vec_foreach (c, &e->connections)
+                if (rentable(*c) && json_array_size((*c)->offers) > 0)
                         return true;
         return false;
 }
@@ -237,32 +333,35 @@ static void place_run(void *arg)
         struct engine *e = arg;
         int64_t now = now_wall(e), next = INT64_MAX;
         pd_cleanup(freep) int64_t *room = calloc(e->machines.n * 3 + 1, sizeof *room);
+        struct rooms all = { room, e->machines.n };
         size_t looks = 0;
         struct entry *following;
 
         e->place_wanted = false;
         if (!room || e->stopping || e->broken)
                 return;
-        rooms(e, room);
+        rooms(e, &all);
         vec_foreach (m, &e->machines)
                 if (machine_noticed(e, *m) && (*m)->rec.notice_wall_us < next) {
                         next = (*m)->rec.notice_wall_us;
                 }
         /* with no room anywhere the queue is not walked: whoever comes up, or ends, asks again */
-        for (struct entry *en = any_room(e, room) ? e->queue_first : NULL; en; en = following) {
+        for (struct entry *en = any_room(e, &all) ? e->queue_first : NULL; en; en = following) {
                 following = en->queue_next;
                 if (en->job.next_try_wall_us > now) {
                         next = en->job.next_try_wall_us < next ? en->job.next_try_wall_us : next;
                         continue;
                 }
-                if (!may_fit(e, &en->job, room))
+                if (!may_fit(e, &en->job, &all))
                         continue;
                 if (++looks > LOOKS_A_TURN) {
                         place_soon(e);
                         return;
                 }
                 if (try_place(e, en)) {
-                        rooms(e, room);
+                        rooms(e, &all);
+                        if (en->queued && en->job.next_try_wall_us < next)
+                                next = en->job.next_try_wall_us;
                 } else {
                         /* what it asks for is not to be had now: it lets the others have their look */
                         en->job.next_try_wall_us = now + LOOK_AGAIN_US;
