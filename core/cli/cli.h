@@ -159,6 +159,8 @@ int cmd_notice(struct cli *c, const struct cli_line *line);
 int cmd_offers(struct cli *c, const struct cli_line *line);
 int cmd_plugins(struct cli *c, const struct cli_line *line);
 int cmd_settings(struct cli *c, const struct cli_line *line);
+int cmd_simulate(struct cli *c, const struct cli_line *line);
+int cmd_demo(struct cli *c, const struct cli_line *line);
 int cmd_check(struct cli *c, const struct cli_line *line);
 int cmd_init(struct cli *c, const struct cli_line *line);
 int cmd_reload(struct cli *c, const struct cli_line *line);

@@ -150,6 +150,39 @@ const struct cli_command cli_commands[] = {
                         { "--effective", 0, "JOB", "with get: what this job goes by" },
                         { "--min", 0, "VALUE", "with bound: no less" }, { "--max", 0, "VALUE", "with bound: no more" },
                         JSON_FLAG } },
+        { .name = "simulate",
+                .args = "",
+                .summary = "What would other settings have cost? portald's own engine over past jobs and prices",
+                .run = cmd_simulate,
+                .text = "Days in seconds, on simulated machines: nothing is started and nothing is paid. --settings "
+                        "may be "
+                        "given several times, one KEY=VALUE a line in each file; they stand side by side: cost, moves, "
+                        "refusals, notices, lost hours, missed deadlines. --jobs: JSON, [{\"name\": \"a\", \"work\": "
+                        "\"48h\", \"deadline\": \"52h\", \"at\": \"0\", \"gpus\": 1, \"state\": \"4GiB\"}]; else "
+                        "the jobs that portald knows. --prices: a trace (contrib/traces has some, and converters); "
+                        "else "
+                        "portald's present offers, whose prices then stay as they are. The simulated user resumes what "
+                        "was suspended, and where a deadline is near goes on demand at the last instant.",
+                .flags = { { "--settings", 0, "FILE", "settings to try; several files are compared" },
+                        { "--jobs", 0, "FILE", "the jobs" }, { "--prices", 0, "FILE", "the market: a trace" },
+                        { "--from", 0, "DURATION", "begin so far into the trace (0)" },
+                        { "--to", 0, "DURATION", "end there" },
+                        { "--resume-delay", 0, "DURATION", "from a suspension to the user's resume (10m)" },
+                        { "--boot", 0, "DURATION", "how long a machine takes to start (1m)" },
+                        { "--seed", 0, "N", "of all chance (1)" }, { "--csv", 0, NULL, "CSV on stdout" }, JSON_FLAG } },
+        { .name = "demo",
+                .args = "",
+                .summary = "Three days of spot machines in ten seconds: no account, no root, no daemon",
+                .run = cmd_demo,
+                .text = "A cloud that is made up takes machines away and changes its prices; three jobs are saved, "
+                        "suspended, "
+                        "resumed and moved by portald's own engine, a save is refused by the name of what it cannot "
+                        "carry, and "
+                        "what it cost stands at the end. The same seed tells the same story.",
+                .flags = { { "--seed", 0, "N", "another cloud (1)" },
+                        { "--speed", 0, "N",
+                                "simulated hours a second; 0 = as fast as it goes (12 on a terminal, else 0)" },
+                        JSON_FLAG } },
         { .name = "check",
                 .args = "",
                 .summary = "Look at everything that a job needs, line by line, with the fix",
