@@ -162,6 +162,10 @@ static void lowered(void)
         (void)ledger_over(&f.l, f.account[0], 0, &list, NULL);
         tap_ok(list.n == 2 && list.at[0].hold == h[2] && list.at[1].hold == h[1],
                 "N-04 a nano less: two, the newest first");
+        (void)ledger_over(&f.l, f.account[0], 0, &list, NULL);
+        tap_ok(list.n == 4 && list.at[0].hold == h[2] && list.at[1].hold == h[1] && list.at[2].hold == h[2] &&
+                        list.at[3].hold == h[1],
+                "N-04 what another account's cap put on the list stays there, in its order");
         list.n = 0;
         (void)ledger_leave(&f.l, h[2], NULL, NULL);
         (void)ledger_over(&f.l, f.account[0], 0, &list, NULL);

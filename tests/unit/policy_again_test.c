@@ -65,6 +65,10 @@ static void test_move(void)
         c.m.notice_wall_us = NOW + USEC_PER_MIN;
         (void)tap_ok(!holds(&d, &c, &fresh, NULL) && fresh.act == POLICY_SUSPEND && fresh.cause == CAUSE_NOTICE,
                 "P-15 a notice came: another decision stands in its place");
+        c.m.notice_wall_us = 0;
+        c.j.ran_us = c.j.ttl_us;
+        (void)tap_ok(!holds(&d, &c, &fresh, NULL) && fresh.act == POLICY_STOP_SAVE && fresh.cause == CAUSE_TTL,
+                "P-15 its ttl is over: so does the first policy's");
 }
 
 static void test_others(void)

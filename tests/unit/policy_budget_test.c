@@ -157,6 +157,7 @@ static void test_refused(void)
         (void)expect("P-25 a refused save waits for its next try", d, POLICY_KEEP, CAUSE_NONE,
                 "nearly spent, but the save was refused");
         (void)tap_ok(d.warn && d.review_wall_us == NOW + USEC_PER_MIN, "P-25 ... and the owner is warned at once");
+        (void)tap_has(d.would_act, "at 20", "P-22 ... and told when");
         c.j.can_end = true;
         d = ask(BUDGET, &c, NOW);
         (void)tap_int(d.review_wall_us, NOW + 10 * USEC_PER_SEC, "P-25 it looks again 20 s before the end");
