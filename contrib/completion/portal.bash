@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # bash completion for portal: commands and flags as the program itself lists them, jobs and machines as the daemon does.
-_portal_ids() # KIND: ids and names of jobs or machines; nothing where the daemon does not answer
+_portal_ids() # KIND: ids and names of jobs, machines or offers; nothing where the daemon does not answer
 {
         case $1 in
-        machines) portal machines 2>/dev/null | awk 'NR > 1 { print $1 }' ;;
+        machines | offers) portal "$1" 2>/dev/null | awk 'NR > 1 { print $1 }' ;;
         *) portal ps -a 2>/dev/null | awk 'NR > 1 { print $1; print $2 }' ;;
         esac
 }
@@ -15,6 +15,10 @@ _portal()
         COMPREPLY=()
         if [ "$COMP_CWORD" -eq 1 ]; then
                 mapfile -t COMPREPLY < <(compgen -W "$(portal help --commands 2>/dev/null)" -- "$word")
+                return
+        fi
+        if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --why-not ]; then
+                mapfile -t COMPREPLY < <(compgen -W "$(_portal_ids offers)" -- "$word")
                 return
         fi
         case $word in

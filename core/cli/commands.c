@@ -68,7 +68,13 @@ const struct cli_command cli_commands[] = {
                 .min_args = 1,
                 .max_args = 1,
                 .run = cmd_explain,
+                .text = "Each decision has its figures, the offers that lost and the rule that rejected each; where "
+                        "nothing "
+                        "was done, it says for how long and what would have made it act. --why-not ranks one offer for "
+                        "the "
+                        "job now: what stands against it, by how much, and what would change that.",
                 .flags = { { "--at", 0, "TIME", "as it was known then: 10m (ago), or 2026-11-30T20:00:00Z" },
+                        { "--why-not", 0, "OFFER", "why it is not on this offer: CONNECTION/ZONE/TYPE[/spot]" },
                         JSON_FLAG } },
         { .name = "precheck",
                 .args = "JOB",

@@ -6,7 +6,40 @@
 
 #include "cli/show.h"
 
-/* An evidence object as "name value, name value"; nested ones as JSON. */
+static bool is_money(const json_t *v)
+{
+        return json_is_string(json_object_get(v, "currency")) &&
+               (json_is_integer(json_object_get(v, "nano")) || json_is_integer(json_object_get(v, "nano_hour")));
+}
+
+/* A member of the evidence for people: money and rates as such, spans and sizes by the ending of their name. */
+static void member_text(const char *key, const json_t *v, char *buf, size_t n)
+{
+        size_t len = strlen(key);
+        pd_cleanup(freep) char *text = NULL;
+        char figure[QUANTITY_MAX];
+
+        if (is_money(v)) {
+                struct money m = { .nano = js_int(v, "nano", js_int(v, "nano_hour", 0)) };
+
+                (void)str_format(m.currency, sizeof m.currency, "%s", js_str(v, "currency", ""));
+                (void)str_format(
+                        buf, n, "%s", json_object_get(v, "nano") ? money_format(&m, figure) : rate_format(&m, figure));
+        } else if (json_is_integer(v) && len > 8 && streq(key + len - 8, "_wall_us"))
+                (void)str_format(buf, n, "%s", when(json_integer_value(v), figure));
+        else if (json_is_integer(v) && len > 3 && streq(key + len - 3, "_us"))
+                (void)str_format(buf, n, "%s", duration_format(json_integer_value(v), figure));
+        else if (json_is_integer(v) && json_integer_value(v) >= 0 && len > 6 && streq(key + len - 6, "_bytes"))
+                (void)str_format(buf, n, "%s", size_format((uint64_t)json_integer_value(v), figure));
+        else if (json_is_string(v))
+                (void)str_format(buf, n, "%s", json_string_value(v));
+        else {
+                text = js_dump(v);
+                (void)str_format(buf, n, "%s", str_or(text, "?"));
+        }
+}
+
+/* An evidence object as "name value, name value"; what lost has lines of its own. */
 static void evidence(const json_t *v, char *buf, size_t n)
 {
         const json_t *member;
@@ -16,12 +49,34 @@ static void evidence(const json_t *v, char *buf, size_t n)
         if (json_is_string(v))
                 (void)str_format(buf, n, "%s", json_string_value(v));
         json_object_foreach ((json_t *)(uintptr_t)v, key, member) {
-                pd_cleanup(freep) char *text =
-                        json_is_string(member) ? strdup(json_string_value(member)) : js_dump(member);
                 size_t used = strlen(buf);
+                char text[300];
 
-                (void)str_format(buf + used, n - used, "%s%s %s", used ? ", " : "", key, str_or(text, "?"));
+                if (streq(key, "losers") || streq(key, "rules"))
+                        continue;
+                member_text(key, member, text, sizeof text);
+                (void)str_format(buf + used, n - used, "%s%s %s", used ? ", " : "", key, text);
         }
+}
+
+static void losers(const json_t *proof)
+{
+        const json_t *list = json_object_get(proof, "losers"), *l, *count;
+        char offer[200], why[300];
+        const char *rule;
+        size_t i, all = 0;
+
+        json_object_foreach ((json_t *)(uintptr_t)json_object_get(proof, "rules"), rule, count)
+                all += (size_t)json_integer_value(count);
+        json_array_foreach ((json_t *)(uintptr_t)list, i, l)
+                (void)printf("    not %s: %s\n", plain(js_str(l, "offer", "?"), offer, sizeof offer),
+                        plain(js_str(l, "why", ""), why, sizeof why));
+        if (all <= json_array_size(list))
+                return;
+        (void)printf("    in all %zu offers lost, by rule:", all);
+        json_object_foreach ((json_t *)(uintptr_t)json_object_get(proof, "rules"), rule, count)
+                (void)printf(" %s %" PRId64, rule, (int64_t)json_integer_value(count));
+        (void)printf("\n");
 }
 
 static void decisions(const json_t *list)
@@ -39,6 +94,7 @@ static void decisions(const json_t *list)
                 evidence(json_object_get(d, "evidence"), proof, sizeof proof);
                 if (*proof)
                         (void)printf("    %s\n", plain(proof, shown, sizeof shown));
+                losers(json_object_get(d, "evidence"));
         }
 }
 
@@ -84,11 +140,55 @@ static void settings(const json_t *all)
                         (void)printf("  %-20s %s  (%s)\n", key, js_str(s, "value", "?"), js_str(s, "origin", "?"));
 }
 
+/* As it stood at the instant asked for. */
+static void then(const json_t *e)
+{
+        const json_t *state = json_object_get(e, "then");
+        char at[QUANTITY_MAX], since[QUANTITY_MAX], text[400];
+
+        (void)when(js_int(e, "at_wall_us", 0), at);
+        if (!json_is_object(state)) {
+                (void)printf("%s was not there at %s\n", js_str(e, "job", "?"), at);
+                return;
+        }
+        (void)printf("%s was %s at %s, since %s%s%s\n", js_str(e, "job", "?"), js_str(state, "state", "?"), at,
+                when(js_int(state, "since_wall_us", 0), since), *js_str(state, "machine", "") ? ", on " : "",
+                js_str(state, "machine", ""));
+        if (*js_str(state, "message", ""))
+                (void)printf("    %s\n", plain(js_str(state, "message", ""), text, sizeof text));
+}
+
+static void why_not(const json_t *v)
+{
+        char offer[200], why[300], would[200], figures[900], shown[900];
+        js_owned *rest = json_object();
+        const json_t *member;
+        const char *key;
+
+        if (!v)
+                return;
+        (void)printf("%s: %s%s%s%s\n", plain(js_str(v, "offer", "?"), offer, sizeof offer),
+                plain(js_str(v, "why", "?"), why, sizeof why), *js_str(v, "rule", "") ? " (rule " : "",
+                js_str(v, "rule", ""), *js_str(v, "rule", "") ? ")" : "");
+        if (*js_str(v, "would", ""))
+                (void)printf("    %s\n", plain(js_str(v, "would", ""), would, sizeof would));
+        json_object_foreach ((json_t *)(uintptr_t)v, key, member)
+                if (!json_is_string(member) && !json_is_boolean(member) && !streq(key, "rank"))
+                        (void)json_object_set(rest, key, (json_t *)(uintptr_t)member);
+        evidence(rest, figures, sizeof figures);
+        if (*figures)
+                (void)printf("    %s\n", plain(figures, shown, sizeof shown));
+}
+
 static int print_explain(struct cli *c, const json_t *e)
 {
         bool colour = c->colour_out;
 
-        (void)printf("%s is %s\n", js_str(e, "job", "?"), js_str(e, "state", "?"));
+        if (json_object_get(e, "at_wall_us"))
+                then(e);
+        else
+                (void)printf("%s is %s\n", js_str(e, "job", "?"), js_str(e, "state", "?"));
+        why_not(json_object_get(e, "why_not"));
         if (json_array_size(json_object_get(e, "decisions")) > 0)
                 (void)printf("%sdecisions%s\n", colour_on(colour, COLOUR_BOLD), colour_off(colour));
         decisions(json_object_get(e, "decisions"));
@@ -105,11 +205,20 @@ static int print_explain(struct cli *c, const json_t *e)
         return fflush(stdout) == 0 ? CLI_OK : CLI_FAILED;
 }
 
+/* What an offer's name is made of needs no escaping in a query. */
+static bool is_offer_name(const char *text)
+{
+        size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/");
+
+        return n > 0 && text[n] == '\0' && n < 200;
+}
+
 int cmd_explain(struct cli *c, const struct cli_line *line)
 {
         const char *at = cli_value(line, "--at");
         struct http_reply reply = { 0 };
-        char what[80] = "explain", path[320];
+        const char *offer = cli_value(line, "--why-not");
+        char what[320], path[640], when_asked[48] = "";
         struct pd_error err;
         int64_t wall_us = 0;
         int code = CLI_OK;
@@ -119,7 +228,13 @@ int cmd_explain(struct cli *c, const struct cli_line *line)
                 return CLI_REFUSED;
         }
         if (at)
-                (void)str_format(what, sizeof what, "explain?at_wall_us=%" PRId64, wall_us > 0 ? wall_us : 0);
+                (void)str_format(when_asked, sizeof when_asked, "at_wall_us=%" PRId64 "&", wall_us > 0 ? wall_us : 0);
+        if (offer && !is_offer_name(offer)) {
+                say(c, "--why-not \"%s\": write an offer as `portal offers` lists it, CONNECTION/ZONE/TYPE[/spot]",
+                        offer);
+                return CLI_REFUSED;
+        }
+        (void)str_format(what, sizeof what, "explain?%s%s%s", when_asked, offer ? "why_not=" : "", str_or(offer, ""));
         if (!job_path(path, sizeof path, line->args[0], what))
                 return CLI_NOT_FOUND;
         if (ask(c, "GET", path, NULL, &reply, &code))

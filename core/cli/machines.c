@@ -48,12 +48,42 @@ static int print_machines(struct cli *c, const json_t *answer)
         return table_print(t);
 }
 
+static int64_t whole_seconds(int64_t us)
+{
+        return us / USEC_PER_SEC * USEC_PER_SEC;
+}
+
+/* How old its price is; own machines' stand in the config. */
+static const char *price_age(const json_t *o, char *buf)
+{
+        int64_t at = js_int(o, "price_at_wall_us", 0), age = now_wall_us() - at;
+
+        if (at <= 0 || js_bool(o, "own", false))
+                return "-";
+        return duration_format(age > 0 ? whole_seconds(age) : 0, buf);
+}
+
+static const char *offer_why(const json_t *o, char *buf, size_t n)
+{
+        char until[QUANTITY_MAX];
+        int64_t out = js_int(o, "out_until_wall_us", 0);
+
+        if (out > 0)
+                (void)str_format(
+                        buf, n, "%s: left out until %s", js_str(o, "out_why", "it failed lately"), when(out, until));
+        else
+                (void)str_format(
+                        buf, n, "%s", *js_str(o, "why", "") ? js_str(o, "why", "") : js_str(o, "price_fault", ""));
+        return buf;
+}
+
 static void add_offer(struct table *t, const json_t *o)
 {
         char rate[QUANTITY_MAX], cpu[QUANTITY_MAX], memory[QUANTITY_MAX], gpus[120], notice[QUANTITY_MAX];
         int64_t notice_us = js_int(o, "notice_us", 0);
         bool usable = js_bool(o, "usable", false);
-        const char *cells[8];
+        char age[QUANTITY_MAX], boot[QUANTITY_MAX], saves[QUANTITY_MAX], why[400];
+        const char *cells[12];
 
         if (js_int(o, "gpus", 0) > 0)
                 (void)str_format(gpus, sizeof gpus, "%" PRId64 " %s", js_int(o, "gpus", 0), js_str(o, "gpu_model", ""));
@@ -65,16 +95,23 @@ static void add_offer(struct table *t, const json_t *o)
         cells[3] = size_format((uint64_t)js_int(o, "memory_bytes", 0), memory);
         cells[4] = gpus;
         cells[5] = notice_us > 0 ? duration_format(notice_us, notice) : "-";
-        cells[6] = usable ? "yes" : "no";
-        cells[7] = js_str(o, "why", "");
-        table_row(t, cells, 6, usable ? COLOUR_GOOD : COLOUR_BAD);
+        cells[6] = js_int(o, "can_save_bytes", -1) >= 0 ? size_format((uint64_t)js_int(o, "can_save_bytes", 0), saves)
+                                                        : "-";
+        cells[7] = js_int(o, "boot_us", 0) > 0 ? duration_format(whole_seconds(js_int(o, "boot_us", 0)), boot) : "-";
+        cells[8] = js_str(o, "price_source", "");
+        cells[9] = price_age(o, age);
+        cells[10] = usable ? "yes" : "no";
+        cells[11] = offer_why(o, why, sizeof why);
+        table_row(t, cells, 10, usable ? COLOUR_GOOD : COLOUR_BAD);
 }
 
 static int print_offers(struct cli *c, const json_t *answer)
 {
         static const struct table_column columns[] = { { "OFFER", false, false }, { "PRICE", true, false },
                 { "CORES", true, false }, { "MEMORY", true, false }, { "GPUS", false, false },
-                { "NOTICE", true, false }, { "USABLE", false, false }, { "WHY", false, true } };
+                { "NOTICE", true, false }, { "SAVES", true, false }, { "BOOT", true, false },
+                { "SOURCE", false, false }, { "AGE", true, false }, { "USABLE", false, false },
+                { "WHY", false, true } };
         const json_t *o;
         struct table *t;
         size_t i;

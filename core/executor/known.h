@@ -66,6 +66,11 @@ bool known_offer(struct offers *k, struct engine *e, const struct known *o, cons
 int64_t known_share(
         int64_t nano, const struct placement_offer *o, int32_t cpu_milli, uint64_t memory_bytes, int32_t gpus);
 
+/* One offer as the policies would see it for this running job; texts into k. false = no memory. */
+bool looks_one(struct engine *e, struct entry *en, const struct known *o, struct offers *k, struct policy_offer *ret);
+/* What stands between a job and an offer: portal explain JOB --why-not OFFER. NULL = *err. */
+json_t *why_not(struct engine *e, struct id job, const char *name, struct pd_error *err);
+
 struct pool *pool_find(const struct offers_known *k, const char *connection, const char *zone, const char *type,
         enum pd_market market);
 void pools_load(struct engine *e, struct offers_known *k, const char *connection);

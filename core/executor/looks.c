@@ -316,6 +316,20 @@ bool offers_look(
         return true;
 }
 
+bool looks_one(struct engine *e, struct entry *en, const struct known *o, struct offers *k, struct policy_offer *ret)
+{
+        const struct offers_known *known = known_now(e);
+        struct placement_need need;
+
+        if (!known || !en->live)
+                return false;
+        need_now(en, &need);
+        if (!known_offer(k, e, o, &need))
+                return false;
+        *ret = as_policy(e, en, known_of_machine(known, en->live->machine), o, &k->at.at[k->at.n - 1]);
+        return true;
+}
+
 void looks_free(struct looks *x)
 {
         vec_free(&x->at);

@@ -194,54 +194,6 @@ void request_show(struct engine *e, struct engine_ticket *t, const struct engine
         ticket_reply(t, NULL, o);
 }
 
-static json_t *now_json(struct engine *e, struct entry *en)
-{
-        struct policy_decision all[POLICY_N];
-        json_t *list = json_array();
-        struct settings set;
-        struct gathered g;
-        struct pd_error err;
-        int acting;
-
-        if (!en || en->job.state == JOB_ENDED || job_load_spec(e, en->job.id, NULL, &set, NULL, NULL, &err) < 0)
-                return list;
-        check_now(e, en, &set, all, &acting, &g);
-        for (int i = 0; i < POLICY_N; i++)
-                (void)json_array_append_new(
-                        list, json_pack("{s:s,s:s,s:s,s:s}", "policy", policy_table[i].name, "act",
-                                      policy_act_name(all[i].act), "why", all[i].why, "would_act", all[i].would_act));
-        gather_free(&g);
-        return list;
-}
-
-void request_explain(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
-{
-        int64_t at = js_int(rq->args, "at_wall_us", INT64_MAX);
-        js_owned *rows = NULL, *origins = NULL;
-        struct settings unused;
-        json_t *decisions = json_array(), *intervals = json_array(), *row;
-        char id[ID_TEXT_MAX];
-        struct pd_error err;
-        struct job j;
-        size_t i;
-
-        if (request_find(e, t, str_or(rq->target, ""), &t->job, &j, &err) < 0 ||
-                store_decisions(e->env->store, t->job, at, &rows, &err) < 0 ||
-                job_load_spec(e, t->job, NULL, &unused, NULL, &origins, &err) < 0) {
-                json_decref(decisions);
-                json_decref(intervals);
-                ticket_fail(t, &err);
-                return;
-        }
-        json_array_foreach (rows, i, row)
-                (void)json_array_append(json_object_get(row, "first_wall_us") ? intervals : decisions, row);
-        ticket_reply(t, NULL,
-                json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:O}", "job", id_format(ID_JOB, j.id, id), "state",
-                        job_state_name((enum job_state)j.state), "result", job_result_name((enum job_result)j.result),
-                        "cause", job_cause_name((enum job_cause)j.cause), "decisions", decisions, "intervals",
-                        intervals, "now", now_json(e, jobs_find(e, t->job)), "settings", origins));
-}
-
 /* --- machines, offers, plugins --- */
 void request_machines(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
@@ -318,45 +270,6 @@ void request_notice(struct engine *e, struct engine_ticket *t, const struct engi
         t->job = m->rec.id;
         turn_after(turn, noticed, NULL, t);
         turn_end(turn);
-}
-
-void request_offers(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
-{
-        json_t *list = json_array();
-
-        (void)rq;
-        vec_foreach (c, &e->connections) {
-                size_t i;
-                json_t *o;
-
-                json_array_foreach ((*c)->offers, i, o) {
-                        uint8_t market = (uint8_t)js_int(o, "market", PD_MARKET_ON_DEMAND);
-                        const struct mach *m =
-                                machine_of_offer(e, *c, js_str(o, "zone", ""), js_str(o, "type", ""), market);
-                        bool usable = m && m->up && !machine_noticed(e, m);
-
-                        (void)json_array_append_new(list,
-                                json_pack("{s:o,s:s,s:s,s:s,s:s,s:{s:I,s:s},s:I,s:I,s:I,s:s,s:I,s:I,s:b,s:s,s:s,s:I}",
-                                        "name",
-                                        json_sprintf("%s/%s/%s%s", (*c)->name, js_str(o, "zone", ""),
-                                                js_str(o, "type", ""), market == PD_MARKET_SPOT ? "/spot" : ""),
-                                        "connection", (*c)->name, "zone", js_str(o, "zone", ""), "type",
-                                        js_str(o, "type", ""), "market",
-                                        market == PD_MARKET_SPOT ? "spot" : "on-demand", "price", "nano_hour",
-                                        (json_int_t)js_int(o, "price_nano_hour", 0), "currency",
-                                        js_str(o, "currency", ""), "cpu_milli", (json_int_t)js_int(o, "cpu_milli", 0),
-                                        "memory_bytes", (json_int_t)js_int(o, "memory_bytes", 0), "gpus",
-                                        (json_int_t)js_int(o, "gpus", 0), "gpu_model", js_str(o, "gpu_model", ""),
-                                        "notice_us", (json_int_t)js_int(o, "notice_us", 0), "max_lifetime_us",
-                                        (json_int_t)js_int(o, "max_lifetime_us", 0), "usable", usable, "why",
-                                        usable ? ""
-                                        : m    ? (machine_noticed(e, m) ? "it gave notice" : m->why)
-                                               : "no machine of it is held",
-                                        "price_source", js_str(o, "price_source", ""), "price_at_wall_us",
-                                        (json_int_t)js_int(o, "price_at_wall_us", 0)));
-                }
-        }
-        ticket_reply(t, NULL, json_pack("{s:o}", "offers", list));
 }
 
 static void plugin_line(json_t *list, const char *path, const char *kind, const char *name, const char *used_by,
