@@ -53,8 +53,8 @@ struct job {
         uint8_t moves_lost;        /* automatic moves that cost more than they saved                    */
         int64_t moved_wall_us;     /* P-16: last change of machine, a resume included; 0 = never        */
         int64_t left_rate_nano;    /* hourly rate of the machine that the last automatic move left; 0 = none is open */
-        int64_t move_cost_nano;    /* ... and what that move cost, less all that was spent on the job before this stay */
-        uint64_t state_bytes;      /* what a checkpoint would hold, as measured last; 0 = not yet       */
+        int64_t move_cost_nano; /* ... and what that move cost, less all that was spent on the job before this stay */
+        uint64_t state_bytes;   /* what a checkpoint would hold, as measured last; 0 = not yet       */
         /* P-14: the most it was measured to use, over all its stays; 0 = not measured */
         int32_t peak_cpu_milli;
         uint32_t peak_memory_mib;
