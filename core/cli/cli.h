@@ -151,6 +151,7 @@ int cmd_show(struct cli *c, const struct cli_line *line);
 int cmd_logs(struct cli *c, const struct cli_line *line);
 int cmd_explain(struct cli *c, const struct cli_line *line);
 int cmd_precheck(struct cli *c, const struct cli_line *line);
+int cmd_move(struct cli *c, const struct cli_line *line);
 int cmd_suspend(struct cli *c, const struct cli_line *line);
 int cmd_resume(struct cli *c, const struct cli_line *line);
 int cmd_stop(struct cli *c, const struct cli_line *line);

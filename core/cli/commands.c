@@ -94,6 +94,18 @@ const struct cli_command cli_commands[] = {
                 .text = "Waits until it is saved. When values cannot be carried they are listed, the job runs on, and "
                         "the exit code is 2.",
                 .flags = { { "--no-wait", 0, NULL, "only ask for it" }, JSON_FLAG } },
+        { .name = "move",
+                .args = "JOB",
+                .summary = "Take a running job to another machine",
+                .min_args = 1,
+                .max_args = 1,
+                .run = cmd_move,
+                .text = "Its state is saved, the other machine takes it up, and only once it runs there is the first "
+                        "one "
+                        "let go; otherwise it runs on where it was. When values cannot be carried they are listed, "
+                        "the job runs on, and the exit code is 2. With --wait it answers when the job runs there.",
+                .flags = { { "--on", 0, "OFFER", "CONNECTION[/ZONE[/TYPE[/spot]]]; else wherever is best" },
+                        { "--wait", 0, NULL, "until it runs there, or has been refused" }, JSON_FLAG } },
         { .name = "resume",
                 .args = "JOB... | --all | --cause CAUSE",
                 .summary = "Continue suspended jobs",

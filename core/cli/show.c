@@ -41,6 +41,13 @@ static void show_state(const struct cli *c, const json_t *job)
                         text, sizeof text, "%s, because of %s", js_str(op, "mode", "?"), js_str(op, "cause", "?"));
                 row(c, "operation", text);
         }
+        if (json_is_object(json_object_get(job, "move"))) {
+                const json_t *move = json_object_get(job, "move");
+
+                (void)str_format(text, sizeof text, "%s, from %s to %s", js_str(move, "phase", "?"),
+                        js_str(move, "from", "?"), js_str(move, "to", "?"));
+                row(c, "move", text);
+        }
         if (streq(cause, "exit") || streq(cause, "signal") || js_int(job, "exit_code", 0) != 0 ||
                 js_int(job, "signal", 0) > 0) {
                 int64_t sig = js_int(job, "signal", 0);

@@ -58,7 +58,7 @@ typedef void (*engine_reply_fn)(void *arg, const struct pd_error *err, json_t *b
 struct engine_request {
         const char *
                 verb; /* a row of the table in engine_request.c: "status", "check", "submit", "plan", "list", "show", "logs",
-                                    * "explain", "precheck", "suspend", "resume", "stop", "machines", "notice", "offers", "plugins", "settings", "settings_change" */
+                                    * "explain", "precheck", "suspend", "resume", "stop", "move", "machines", "notice", "offers", "plugins", "settings", "settings_change" */
         struct engine_actor actor;
         const char *target; /* {id} of the path, as typed; NULL where none */
         const json_t

@@ -566,6 +566,8 @@ void rent_unknown(struct op *op); /* a provider's call without an outcome: looke
 /* m NULL = a machine of the offer is rented first. user NULL = portald. */
 int move_begin(struct turn *t, struct entry *en, struct connection *c, const json_t *offer, struct mach *m,
         const char *policy, const char *why, const json_t *evidence, const char *user, struct pd_error *err);
+int move_asked(struct turn *t, struct entry *en, const char *on, const char *user,
+        struct pd_error *err);                       /* a user's; on NULL = wherever is best */
 void move_target_up(struct turn *t, struct mach *m); /* its stream is up and listed                           */
 void move_target_failed(
         struct turn *t, struct entry *en, struct mach *m, const char *why); /* no machine, or it is gone */

@@ -158,8 +158,7 @@ static json_t *decided(const char *from, const char *to, const json_t *evidence,
         (void)json_object_set_new(o, "from", json_string(from));
         (void)json_object_set_new(o, "to", json_string(to));
         if (streq(en->live->capture, "restart")) /* P-21: each use is listed */
-                (void)json_object_set_new(o, "consents",
-                        json_pack("[s]", "restart: carries nothing, the command starts from its beginning"));
+                (void)json_object_set_new(o, "consents", json_pack("[s]", MOVE_RESTART_CONSENT));
         return o;
 }
 

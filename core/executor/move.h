@@ -5,6 +5,8 @@
 
 #include "executor/observe.h"
 
+#define MOVE_RESTART_CONSENT "restart: carries nothing, the command starts from its beginning"
+
 /* An open request about a placement of that generation on that machine? */
 bool move_ghost_open(
         const struct engine *e, enum intent_kind kind, struct id job, struct id machine, uint32_t generation);

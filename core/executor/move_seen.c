@@ -177,12 +177,18 @@ json_t *move_render(struct engine *e, const struct job *j)
 {
         static const char *const names[] = { "", "target", "saving", "handed", "proved", "back" };
         bool going = j->move == MOVE_TARGET || j->move == MOVE_SAVING;
+        const struct entry *en = jobs_find(e, j->id);
         char here[192], other[192];
+        json_t *o;
 
         if (j->move == MOVE_NONE)
                 return NULL;
         move_name_of(e, j->machine, here, sizeof here);
         move_name_of(e, j->other, other, sizeof other);
-        return json_pack("{s:s,s:s,s:s,s:b}", "phase", names[j->move], "from", going ? here : other, "to",
+        o = json_pack("{s:s,s:s,s:s,s:b}", "phase", names[j->move], "from", going ? here : other, "to",
                 going ? other : here, "user", (j->flags & JOB_FLAG_MOVE_USER) != 0);
+        if (en && en->live &&
+                streq(en->live->capture, "restart")) /* P-21: what goes only by an explicit word is said each time */
+                (void)json_object_set_new(o, "consents", json_pack("[s]", MOVE_RESTART_CONSENT));
+        return o;
 }

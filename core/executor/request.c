@@ -99,7 +99,7 @@ void waiters_check(struct engine *e, struct id job)
 static bool suspend_settled(const struct entry *en, const struct job *j)
 {
         (void)en;
-        return j->state != JOB_SAVING && j->state != JOB_RUNNING ? true : j->op_mode == OP_NONE;
+        return j->state != JOB_SAVING && j->state != JOB_RUNNING && !move_suspends(j) ? true : j->op_mode == OP_NONE;
 }
 
 static bool resume_settled(const struct entry *en, const struct job *j)
@@ -108,6 +108,12 @@ static bool resume_settled(const struct entry *en, const struct job *j)
         /* a job that waits for a place may wait for long: it is not waited for, unless its turn is right now */
         return j->state == JOB_RUNNING || j->state == JOB_SUSPENDED || j->state == JOB_ENDED ||
                (j->state == JOB_QUEUED && j->tries > 0);
+}
+
+static bool move_settled(const struct entry *en, const struct job *j)
+{
+        (void)en;
+        return j->move == MOVE_NONE || j->move == MOVE_PROVED;
 }
 
 static bool stop_settled(const struct entry *en, const struct job *j)
@@ -231,6 +237,12 @@ static int do_stop(
         return en ? act_stop(turn, en, CAUSE_USER, false, "user", "asked for", user, err) : 0;
 }
 
+static int do_move(
+        struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
+{
+        return en ? move_asked(turn, en, js_str(rq->args, "on", NULL), user, err) : over(err, "moved");
+}
+
 static int do_resume(
         struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
@@ -247,6 +259,11 @@ static void verb_suspend(struct engine *e, struct engine_ticket *t, const struct
 static void verb_resume(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
         act(e, t, rq, do_resume, resume_settled);
+}
+
+static void verb_move(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
+{
+        act(e, t, rq, do_move, move_settled);
 }
 
 static void verb_stop(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
@@ -383,6 +400,7 @@ static const struct {
         { "suspend", verb_suspend },
         { "resume", verb_resume },
         { "stop", verb_stop },
+        { "move", verb_move },
         { "machines", request_machines },
         { "notice", request_notice },
         { "offers", request_offers },
