@@ -92,6 +92,8 @@ struct live {
                 int32_t cpu_milli;                 /* P-14; 0 = as it is */
                 uint64_t memory_bytes;
         } reason;
+        json_t *held; /* of a move: the source stands still, and its target is out of reach for the moment; NULL = not */
+        int64_t held_boot_us;
         bool termed; /* P-25: SIGTERM was ordered */
 };
 

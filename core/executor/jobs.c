@@ -274,6 +274,7 @@ void live_free(struct entry *en)
         if (en->live) {
                 live_at(en, NULL);
                 live_other(en, NULL);
+                json_decref(en->live->held);
         }
         free(en->live);
         en->live = NULL;

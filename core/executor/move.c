@@ -234,6 +234,8 @@ void move_target_up(struct turn *t, struct mach *m)
                 struct entry *en = e->slots[i];
                 char why[240], to[192];
 
+                if (en && en->job.move == MOVE_SAVING && id_equal(en->job.other, m->rec.id))
+                        move_held_again(t, en, true);
                 if (!en || en->job.move != MOVE_TARGET || !id_equal(en->job.other, m->rec.id) || !en->live ||
                         en->job.state != JOB_RUNNING)
                         continue;
@@ -307,6 +309,7 @@ static bool take_over(struct turn *t, struct entry *en, const struct job *after,
         memcpy(l->name, old->name, sizeof l->name);
         memcpy(l->capture, old->capture, sizeof l->capture);
         l->pinned = old->pinned;
+        json_decref(old->held);
         free(old);
         live_other(en, other);
         return true;
@@ -570,8 +573,13 @@ void move_ran(struct turn *t, struct entry *en, const struct job *before)
 void move_check(struct engine *e, struct entry *en)
 {
         const struct mach *m = en->live ? en->live->machine : NULL;
-        struct turn *t;
+        struct turn *t = en->live && en->live->held ? turn_new(e) : NULL;
 
+        if (t) {
+                move_held_again(t, en, false);
+                turn_end(t);
+                return;
+        }
         if (en->job.move != MOVE_HANDED || en->job.state != JOB_RESTORING || !m || m->up || !m->rec.own ||
                 !m->rec.stop_possible_wall_us || now_wall(e) < m->rec.stop_possible_wall_us + LEASE_MARGIN_US)
                 return;

@@ -15,6 +15,8 @@ void move_name_of(const struct engine *e, struct id machine, char *buf, size_t n
 void move_stop_held(struct turn *t, const struct entry *en);
 void move_thaw(struct turn *t, struct entry *en, struct mach *m);
 void move_finish(struct turn *t, struct entry *en);
+/* It was held, and its target out of reach: is it there now? in_turn: a target came up; else its time may be over. */
+void move_held_again(struct turn *t, struct entry *en, bool up);
 void move_hand_over(struct turn *t, struct entry *en, struct mach *source, const struct seen *s, bool there);
 void move_handed_failed(struct turn *t, struct entry *en, const char *why);
 void move_source_gone(struct turn *t, struct entry *en);

@@ -2,6 +2,8 @@
 /* What the two runners say of a job that moves, by the generation and the machine that they say it of. */
 #include "executor/move.h"
 
+#define HELD_WAIT_US (30 * USEC_PER_SEC)
+
 static bool is_held(const struct seen *s)
 {
         return streq(s->phase, "held") && streq(s->save_state, "committed") && streq(s->save_mode, "move");
@@ -58,6 +60,15 @@ static bool observe_source(struct turn *t, struct mach *m, struct entry *en, con
         return true;
 }
 
+/* A target whose stream is down for a moment (a restart, the network) is waited for, but not for long: the job stands still. */
+static bool worth_waiting(struct engine *e, const struct entry *en)
+{
+        const struct mach *target = machine_find(e, en->job.other);
+
+        return target && target->rec.state != PD_MACHINE_GONE && !target->up && !machine_noticed(e, target) &&
+               now_boot(e) < en->live->held_boot_us + HELD_WAIT_US;
+}
+
 static bool observe_saving(struct turn *t, struct mach *m, struct entry *en, const struct seen *s)
 {
         bool ended = streq(s->phase, "exited") && streq(s->save_state, "committed") && streq(s->save_mode, "move") &&
@@ -65,10 +76,34 @@ static bool observe_saving(struct turn *t, struct mach *m, struct entry *en, con
 
         if (en->job.state != JOB_SAVING || en->job.op_mode != OP_MOVE || (!is_held(s) && !ended))
                 return false;
+        if (!en->live->held)
+                en->live->held_boot_us = now_boot(t->engine);
+        json_decref(en->live->held);
+        en->live->held = NULL;
+        if (!ended && worth_waiting(t->engine, en)) {
+                en->live->held = json_deep_copy(s->p);
+                jobs_due(t->engine, en, en->live->held_boot_us + HELD_WAIT_US);
+                jobs_arm(t->engine);
+                return true;
+        }
         move_hand_over(t, en, m, s, !ended);
         if (ended)
                 outcome_release(t, m, s);
         return true;
+}
+
+void move_held_again(struct turn *t, struct entry *en, bool up)
+{
+        js_owned *held = en->live ? en->live->held : NULL;
+        struct seen s;
+
+        if (!held || (!up && worth_waiting(t->engine, en)) || !seen_read(held, &s)) {
+                held = NULL;
+                return;
+        }
+        en->live->held = NULL;
+        if (en->job.state == JOB_SAVING && en->job.op_mode == OP_MOVE)
+                move_hand_over(t, en, en->live->machine, &s, true);
 }
 
 static bool observe_target(struct turn *t, struct mach *m, struct entry *en, const struct seen *s)
