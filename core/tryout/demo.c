@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define USAGE 2
+#define SPAN_US (7 * USEC_PER_DAY)
 
 struct demo {
         int64_t start_wall_us, last_wall_us;
@@ -112,7 +113,8 @@ static void on_hour(void *arg, const struct try_result *so_far, int64_t wall_us)
 
 static int plan_of(struct try_plan *p, uint64_t seed, struct pd_error *err)
 {
-        static const char *const jobs[][4] = { { "train", "26h", "0", "6GiB" }, { "finetune", "20h", "2h", "12GiB" },
+        char market[64];
+        static const char *const jobs[][4] = { { "train", "26h", "0", "6GiB" }, { "finetune", "20h", "2h", "9GiB" },
                 { "render", "14h", "5h", "2GiB" } };
 
         *p = (struct try_plan){
@@ -135,13 +137,9 @@ static int plan_of(struct try_plan *p, uint64_t seed, struct pd_error *err)
                 if (!vec_push(&p->jobs, j))
                         return pd_fail(err, PD_E_NOMEM, "jobs");
         }
-        if (try_set_prices(p, NULL, 0, 7 * USEC_PER_DAY, err) < 0)
+        if (try_demo_market(seed, SPAN_US, market, sizeof market, err) < 0)
                 return -(int)err->code;
-        return json_object_update_new(
-                       p->cloud, json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s}", "types", "gpu", "zones", "4", "stock", "2",
-                                         "up", "8h", "down", "2h", "life", "9h", "price_every", "40m")) == 0
-                       ? 0
-                       : pd_fail(err, PD_E_NOMEM, "the cloud's options");
+        return try_set_prices(p, market, 0, SPAN_US, err);
 }
 
 static void summary(const struct try_result *r, const struct try_plan *p)

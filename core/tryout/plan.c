@@ -302,9 +302,11 @@ static int begin_at(struct try_plan *p, const char *path, int64_t from_us, int64
                         (long long)(end / USEC_PER_HOUR));
         if (!start)
                 start = INT64_C(1796000000) * USEC_PER_SEC;
-        if (!realpath(path, whole))
+        if (str_starts(path, "/proc/self/fd/")) /* in memory: it has no other name */
+                (void)str_format(whole, sizeof whole, "%s", path);
+        else if (!realpath(path, whole))
                 return pd_fail(err, PD_E_NOT_FOUND, "%s: %s", path, strerror(errno));
-        option(p, "trace", str_starts(path, "/proc/self/fd/") ? path : whole);
+        option(p, "trace", whole);
         (void)strcpy(strchr(time_format_utc(start - start % USEC_PER_SEC, text), '.'),
                 "Z"); /* a trace's seconds are whole */
         option(p, "start", text);

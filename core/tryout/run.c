@@ -7,6 +7,7 @@
 #include "simulate/cloud.h"
 
 #define MINUTE USEC_PER_MIN
+#define LOOK_MINUTES 10     /* at a job of which nothing was heard */
 #define READY_MAX (10 * 60) /* looks of a second until the cloud has been reconciled */
 
 struct run {
@@ -15,6 +16,7 @@ struct run {
         struct world_connection *cloud;
         struct try_result *result;
         const struct try_watch *watch;
+        struct engine_watch *changes;
 };
 
 void try_result_clear(struct try_result *r)
@@ -34,6 +36,16 @@ static int64_t memory_of(struct world *w, const char *job)
                 if (streq(l->id, job))
                         return l->job->state_bytes;
         return 0;
+}
+
+static void on_job(void *arg, struct id job, uint32_t uid, const json_t *job_json)
+{
+        struct run *r = arg;
+
+        (void)job;
+        (void)uid;
+        vec_foreach (l, &r->result->lives)
+                l->changed |= streq(l->id, js_str(job_json, "id", ""));
 }
 
 /* --- the user --- */
@@ -70,6 +82,7 @@ static int submit(struct run *r, struct try_life *l, struct pd_error *err)
                 return -(int)err->code;
         }
         (void)str_format(l->id, sizeof l->id, "%s", js_str(json_object_get(reply.body, "job"), "id", ""));
+        l->changed = true;
         reply_clear(&reply);
         return 0;
 }
@@ -110,7 +123,7 @@ static void try_refused(struct run *r, struct try_life *l)
         l->tried = true;
         r->w.refuse_path = "loader.lock";
         (void)ask(r, "suspend", l->id, NULL, &err);
-        world_run(&r->w, 10 * USEC_PER_SEC);
+        world_run(&r->w, 3 * MINUTE);
         r->w.refuse_path = NULL;
 }
 
@@ -169,8 +182,11 @@ static void minute(struct run *r, struct try_life *l)
 {
         work(r, l);
         world_settle(&r->w);
-        look(r, l);
-        try_tell(&r->w, l, r->watch);
+        if (l->changed || r->w.boot_us / MINUTE % LOOK_MINUTES == 0) {
+                l->changed = false;
+                look(r, l);
+                try_tell(&r->w, l, r->watch);
+        }
         if (l->ended)
                 return;
         last_instant(r, l);
@@ -197,6 +213,9 @@ static int begin(struct run *r, const struct try_variant *v, struct pd_error *er
                 return -(int)err->code;
         if (world_start(&r->w) < 0)
                 return pd_fail(err, PD_E_INTERNAL, "the simulated portald does not start");
+        r->changes = engine_watch_new(r->w.engine, on_job, r);
+        if (!r->changes)
+                return pd_fail(err, PD_E_NOMEM, "a watch");
         for (int i = 0; i < READY_MAX; i++) {
                 struct reply reply;
                 bool ready;
@@ -262,6 +281,8 @@ int try_run(const struct try_plan *p, const struct try_variant *v, const struct 
                 code = go(r, err);
         if (code >= 0)
                 code = try_count(&r->w, r->cloud, ret, true, err);
+        if (r->changes)
+                engine_watch_free(r->changes);
         world_free(&r->w);
         free(r);
         return code;

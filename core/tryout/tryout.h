@@ -52,6 +52,7 @@ struct try_life {
         int64_t worked, most;                     /* minutes of work that it has, and the most it ever had */
         int64_t redone, waited, on_demand;        /* minutes: lost work, without a machine, on demand      */
         bool submitted, ended, last_instant, missed, tried;
+        bool changed;           /* since the last look */
         size_t rows, decisions; /* of its history and decisions, told so far */
         int64_t cost_nano;      /* as the API's JOB has it */
         int32_t moves, refusals, notices, suspensions, resumes;
@@ -81,6 +82,9 @@ struct try_watch {
 };
 int try_run(const struct try_plan *p, const struct try_variant *v, const struct try_watch *watch,
         struct try_result *ret, struct pd_error *err);
+
+/* --- market.c: a trace in memory; its path --- */
+int try_demo_market(uint64_t seed, int64_t span_us, char *path, size_t n, struct pd_error *err);
 
 /* --- tally.c --- */
 void try_tell(struct world *w, struct try_life *l, const struct try_watch *watch); /* what is new of a job */
