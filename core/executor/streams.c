@@ -62,6 +62,8 @@ void machine_notice(struct mach *m, int64_t deadline_wall_us)
 
         if (!t)
                 return;
+        if (!m->rec.notice_wall_us && deadline_wall_us)
+                offers_reclaimed(t, m); /* a user's notice is in the record before its runner tells of it */
         m->rec.notice_wall_us = deadline_wall_us;
         txn_machine(t->txn, &m->rec);
         turn_end(t);

@@ -220,8 +220,10 @@ static void measures(struct sim_machine *m)
                 item = json_pack("{s:s,s:I,s:I,s:I,s:I}", "job", s->job, "generation", (json_int_t)s->generation,
                         "cpu_us", (json_int_t)s->cpu_us, "log_bytes", (json_int_t)s->progress_seq, "progress_seq",
                         (json_int_t)s->progress_seq);
-                if (s->memory_bytes)
+                if (s->memory_bytes) {
                         (void)json_object_set_new(item, "memory_bytes", json_integer(s->memory_bytes));
+                        (void)json_object_set_new(item, "memory_peak_bytes", json_integer(s->memory_bytes));
+                }
                 (void)json_array_append_new(items, item);
         }
         if (json_array_size(items) && w->boot_us >= w->no_measures_until_boot_us)
