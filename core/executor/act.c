@@ -157,8 +157,7 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
                 return 0;
         if (save_first && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
                 return act_save(t, en, OP_STOP_SAVE, cause, policy, why, user);
-        if (!move_abandon(t, en, why)) /* TARGET and SAVING end with it; else what is held ends, too */
-                move_stop_other(t, en);
+        (void)move_abandon(t, en, why);
         after = en->job;
         after.state = JOB_ENDING;
         after.op_mode = OP_STOP;
@@ -166,6 +165,7 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         if (!job_change(t, en, after, EVENT_STOP, NULL, why))
                 return -(int)PD_E_CONFLICT;
         act_decision(t, en->job.id, policy, "stop", why, NULL, user);
+        move_stop_other(t, en); /* between its machines both ends are stopped */
         (void)intent_open(t, INTENT_STOP, en, en->live->machine, stop_body(en, en->live->settings.stop_grace_us));
         return 0;
 }

@@ -38,10 +38,10 @@ static int64_t ran(const struct sim_job *s)
 
 json_t *sim_placement(const struct sim_job *s)
 {
-        return json_pack("{s:s,s:I,s:I,s:s,s:i,s:I,s:I,s:s,s:s,s:O?,s:O?,s:O?}", "job", s->job, "generation",
+        return json_pack("{s:s,s:I,s:I,s:s,s:i,s:I,s:I,s:s,s:s,s:b,s:O?,s:O?,s:O?}", "job", s->job, "generation",
                 (json_int_t)s->generation, "seq", (json_int_t)s->seq, "phase", s->phase, "pid",
                 streq(s->phase, "running") ? 4242 : 0, "started_wall_us", (json_int_t)s->started_wall_us, "ran_us",
-                (json_int_t)ran(s), "image_digest", "sha256:00", "cause", s->cause, "save", s->save, "exit", s->exit,
+                (json_int_t)ran(s), "image_digest", "sha256:00", "cause", s->cause, "proved", s->proved, "save", s->save, "exit", s->exit,
                 "error", s->error);
 }
 
@@ -275,9 +275,13 @@ int sim_thaw(struct sim_job *s, uint64_t generation, const json_t *orders, struc
         if (generation <= s->generation)
                 return pd_fail(err, PD_E_CONFLICT, "fenced: a thaw needs a newer generation");
         s->machine->w->thaws++;
-        s->generation = generation;
+        s->generation = generation; /* a stay of its own: what it ran before was counted when it was held */
         s->phase = "running";
+        s->ran_us = 0;
+        s->started_wall_us = s->machine->w->wall_us;
         s->started_boot_us = s->machine->w->boot_us;
+        json_decref(s->save);
+        s->save = NULL;
         (void)json_object_update(json_object_get(s->order, "orders"), (json_t *)(uintptr_t)orders);
         s->did_ttl = s->did_notice = s->did_lease = false;
         push(s);
@@ -385,6 +389,7 @@ static void started(struct world *w, void *arg)
         if (!s)
                 return;
         s->phase = "running";
+        s->proved = true;
         s->started_wall_us = w->wall_us;
         s->started_boot_us = s->quiet_boot_us = w->boot_us;
         left = json_object_get(sim_orders(s), "ttl_left_us");

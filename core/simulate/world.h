@@ -82,7 +82,7 @@ struct sim_job { /* one placement on a simulated machine */
         int64_t lease_wall_us, lease_boot_us, save_until_boot_us,
                 quiet_boot_us; /* lease_boot_us: its machine's clock */
         const char *fate;      /* how its present save will end */
-        bool used, released, killing, idle;
+        bool used, released, killing, idle, proved;
         bool did_ttl, did_notice, did_lease; /* each standing order is taken once */
 };
 

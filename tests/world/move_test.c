@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A move in each of its phases, and what can come between: two machines of one's own, and one that is rented. Who looks on sees every change of a
+ * placement as it truly happens. */
+#include "simulate/cloud.h"
+#include "world/scene.h"
+
+#define SEC USEC_PER_SEC
+#define SAVE_US (60 * SEC)
+#define START_US (2 * MIN)
+
+struct truth { /* what no run may ever show */
+        int unfrozen_twice, ended_early, thawed_beside, backwards;
+        uint64_t newest, proved; /* generations: begun, seen to run */
+};
+
+/* Law 1, 2, 11, 18: at each change of a placement. */
+static void on_truth(struct world *w, const struct sim_job *s)
+{
+        struct truth *t = w->watch->arg;
+        int unfrozen = 0;
+
+        world_each_job(w, o)
+        {
+                if (!streq(o->job, s->job))
+                        continue;
+                unfrozen += streq(o->phase, "running") || streq(o->phase, "saving");
+                if (o->proved && o->generation > t->proved)
+                        t->proved = o->generation;
+        }
+        t->unfrozen_twice += unfrozen > 1;
+        t->ended_early += streq(s->phase, "exited") && streq(s->cause, "move") && t->proved <= s->generation;
+        if (streq(s->phase, "preparing")) {
+                t->backwards += s->generation < t->newest;
+                t->newest = s->generation > t->newest ? s->generation : t->newest;
+        }
+}
+
+static struct truth truth;
+static const struct world_watch watch = { .truth = on_truth, .arg = &truth };
+
+static bool begin(struct world *w)
+{
+        js_owned *settings = json_pack("{s:s,s:s}", "cheaper", "off", "return", "off");
+
+        truth = (struct truth){ 0 };
+        if (world_new_with(w, &(struct world_options){ .settings = settings, .wait = true, .seed = 11 }) < 0)
+                return false;
+        (void)world_add_own(w, "barn", 8000, UINT64_C(16) << 30, 0);
+        w->watch = &watch;
+        w->save_us = SAVE_US;
+        w->start_us = START_US;
+        sim_tick_start(w);
+        return world_start(w) == 0;
+}
+
+static void end(struct world *w, const char *name)
+{
+        bool good = !w->fatal.code && !truth.unfrozen_twice && !truth.ended_early && !truth.backwards;
+
+        if (!tap_ok(good, "%s: laws 1, 2, 11, 18, 20", name))
+                tap_note("edge: %s; at once on two machines: %d; source ended before proof: %d; generation back: %d",
+                        w->fatal.code ? w->fatal.text : "", truth.unfrozen_twice, truth.ended_early, truth.backwards);
+        world_free(w);
+}
+
+static struct sim_machine *other(struct world *w, const struct sim_machine *m)
+{
+        vec_foreach (o, &w->machines)
+                if (*o != m && (*o)->own)
+                        return *o;
+        return NULL;
+}
+
+static struct sim_job *on(struct world *w, const char *id, const struct sim_machine *m)
+{
+        (void)w;
+        return sim_find(m, id);
+}
+
+static const char *phase_on(struct world *w, const char *id, const struct sim_machine *m)
+{
+        const struct sim_job *s = on(w, id, m);
+
+        return s ? s->phase : "";
+}
+
+/* --- one thing in one phase --- */
+enum when { SAVING, HANDED, PROVED, BACK };
+enum what {
+        NOTHING,
+        START_FAILS,
+        TARGET_LOST,
+        TARGET_BOOTS,
+        SOURCE_LOST,
+        SOURCE_BOOTS,
+        SAVE_REFUSED,
+        STOP,
+        SUSPEND,
+        NOTICE_SOURCE,
+        NOTICE_TARGET,
+        DIES,
+        SOURCE_RUNNER_DIES,
+        TARGET_RUNNER_DIES,
+        SOURCE_DOWN,
+        TARGET_DOWN,
+        BOTH_LOST,
+        MOVE_AGAIN,
+        TTL
+};
+enum where { NOWHERE, SOURCE, TARGET };
+
+static const struct {
+        const char *name;
+        enum when when;
+        enum what what;
+        const char *state, *cause;
+        enum where where;
+} rows[] = {
+        { "nothing comes between", SAVING, NOTHING, "running", "", TARGET },
+        { "P-21 law 10 the save is refused", SAVING, SAVE_REFUSED, "running", "", SOURCE },
+        { "the target cannot start it", SAVING, START_FAILS, "running", "", SOURCE },
+        { "the target forgot it is a target", SAVING, TARGET_LOST, "running", "", TARGET },
+        { "the target boots before it has anything", SAVING, TARGET_BOOTS, "running", "", TARGET },
+        { "the source forgets it during the save", SAVING, SOURCE_LOST, "ended", "machine_lost", NOWHERE },
+        { "the source goes down during the save", SAVING, SOURCE_BOOTS, "ended", "machine_lost", NOWHERE },
+        { "a stop during the save", SAVING, STOP, "ended", "user", NOWHERE },
+        { "a suspension during the save", SAVING, SUSPEND, "suspended", "user", NOWHERE },
+        { "P-04 the source's notice during the save", SAVING, NOTICE_SOURCE, "suspended", "notice", NOWHERE },
+        { "the target's notice during the save", SAVING, NOTICE_TARGET, "running", "", SOURCE },
+        { "portald dies during the save", SAVING, DIES, "running", "", TARGET },
+        { "the source's runner is restarted during the save", SAVING, SOURCE_RUNNER_DIES, "running", "", SOURCE },
+        { "the target's runner is restarted during the save", SAVING, TARGET_RUNNER_DIES, "running", "", TARGET },
+        { "the source is out of reach at the save's end", SAVING, SOURCE_DOWN, "running", "", TARGET },
+        { "the target is out of reach at the save's end", SAVING, TARGET_DOWN, "running", "", SOURCE },
+        { "P-26 asked again during the save", SAVING, MOVE_AGAIN, "running", "", TARGET },
+        { "P-01 its time is over during the save", SAVING, TTL, "ended", "ttl", NOWHERE },
+
+        { "law 11 the target loses it before it ran", HANDED, TARGET_LOST, "running", "", SOURCE },
+        { "the target goes down before it ran, and prepares it again", HANDED, TARGET_BOOTS, "running", "", TARGET },
+        { "the source forgets what it held", HANDED, SOURCE_LOST, "running", "", TARGET },
+        { "the source goes down with what it held", HANDED, SOURCE_BOOTS, "running", "", TARGET },
+        { "both forget it", HANDED, BOTH_LOST, "suspended", "machine_lost", NOWHERE },
+        { "a stop between the machines", HANDED, STOP, "ended", "user", NOWHERE },
+        { "a suspension between the machines", HANDED, SUSPEND, "suspended", "user", NOWHERE },
+        { "the source's notice while it holds", HANDED, NOTICE_SOURCE, "running", "", TARGET },
+        { "P-04 the target's notice", HANDED, NOTICE_TARGET, "suspended", "notice", NOWHERE },
+        { "portald dies between the machines", HANDED, DIES, "running", "", TARGET },
+        { "the source's runner is restarted while it holds", HANDED, SOURCE_RUNNER_DIES, "running", "", TARGET },
+        { "the target's runner is restarted while it prepares", HANDED, TARGET_RUNNER_DIES, "running", "", TARGET },
+        { "the source is out of reach while it holds", HANDED, SOURCE_DOWN, "running", "", TARGET },
+        { "the target is out of reach while it starts", HANDED, TARGET_DOWN, "running", "", TARGET },
+        { "P-26 asked again between the machines", HANDED, MOVE_AGAIN, "running", "", TARGET },
+
+        { "the source comes back after the target ran", PROVED, NOTHING, "running", "", TARGET },
+        { "portald dies after the target ran", PROVED, DIES, "running", "", TARGET },
+        { "the source forgot what it held, after the target ran", PROVED, SOURCE_LOST, "running", "", TARGET },
+        { "the source went down after the target ran", PROVED, SOURCE_BOOTS, "running", "", TARGET },
+        { "a stop while the source is still to be let go", PROVED, STOP, "ended", "user", NOWHERE },
+        { "a suspension while the source is still to be let go", PROVED, SUSPEND, "suspended", "user", NOWHERE },
+        { "the target is lost, the source still holds what it has outlived", PROVED, TARGET_LOST, "suspended",
+                "machine_lost", NOWHERE },
+
+        { "no target any more, and the source comes back", BACK, NOTHING, "running", "", SOURCE },
+        { "portald dies on the way back", BACK, DIES, "running", "", SOURCE },
+        { "the source forgot it on the way back", BACK, SOURCE_LOST, "suspended", "machine_lost", NOWHERE },
+        { "the source went down on the way back", BACK, SOURCE_BOOTS, "suspended", "machine_lost", NOWHERE },
+        { "a stop on the way back", BACK, STOP, "ended", "user", NOWHERE },
+        { "a suspension on the way back", BACK, SUSPEND, "suspended", "user", NOWHERE },
+};
+
+static void ask_move(struct world *w, const char *id, const struct sim_machine *to, const char *what)
+{
+        char offer[300];
+        struct reply r;
+
+        (void)str_format(offer, sizeof offer, "%s", to->connection->name);
+        world_ask(w, "move", id, json_pack("{s:s}", "on", offer), NULL, &r);
+        if (!tap_ok(r.err.code == PD_OK, "%s", what))
+                tap_note("%s", r.err.text);
+        reply_clear(&r);
+}
+
+static void reach_phase(
+        struct world *w, const char *id, enum when when, struct sim_machine *from, struct sim_machine *to)
+{
+        static const char *const want[] = { "saving", "handed", "proved", "back" };
+        struct reply r;
+
+        world_run(w, 30 * SEC);
+        if (when == SAVING)
+                return;
+        world_run(w, SAVE_US);
+        if (when == BACK) { /* the source is out of reach when the target turns out to be no good */
+                sim_reach(from, false);
+                sim_state_lost(to);
+                sim_reach(to, false);
+                sim_reach(to, true);
+                world_run(w, 20 * SEC);
+        }
+        if (when == PROVED) {
+                sim_reach(from, false);
+                world_run(w, START_US);
+        }
+        world_ask(w, "show", id, NULL, NULL, &r);
+        (void)tap_ok(streq(js_str(json_object_get(r.body, "move"), "phase", "none"), want[when]), "... in phase %s",
+                want[when]);
+        reply_clear(&r);
+}
+
+static void relist(struct sim_machine *m)
+{
+        sim_reach(m, false);
+        sim_reach(m, true);
+}
+
+static void strike(struct world *w, const char *id, enum what what, struct sim_machine *from, struct sim_machine *to)
+{
+        switch (what) {
+        case NOTHING:
+                break;
+        case START_FAILS:
+                w->start_error = "NOT_FOUND";
+                break;
+        case TARGET_LOST:
+                sim_state_lost(to);
+                relist(to);
+                break;
+        case TARGET_BOOTS:
+                sim_reboot(to);
+                relist(to);
+                break;
+        case SOURCE_LOST:
+                sim_state_lost(from);
+                relist(from);
+                break;
+        case SOURCE_BOOTS:
+                sim_reboot(from);
+                relist(from);
+                break;
+        case BOTH_LOST:
+                sim_state_lost(from);
+                sim_state_lost(to);
+                relist(from);
+                relist(to);
+                break;
+        case SAVE_REFUSED:
+                w->refuse_path = "model.lock";
+                break;
+        case STOP:
+                scene_act(w, "stop", id, NULL);
+                break;
+        case SUSPEND:
+                scene_act(w, "suspend", id, NULL);
+                break;
+        case NOTICE_SOURCE:
+                sim_notice(from, 30 * MIN, "provider");
+                break;
+        case NOTICE_TARGET:
+                sim_notice(to, 30 * MIN, "provider");
+                break;
+        case DIES:
+                world_die(w);
+                (void)world_restart(w);
+                break;
+        case SOURCE_RUNNER_DIES:
+                sim_runner_restart(from);
+                relist(from);
+                break;
+        case TARGET_RUNNER_DIES:
+                sim_runner_restart(to);
+                relist(to);
+                break;
+        case SOURCE_DOWN:
+                sim_reach(from, false);
+                world_run(w, 5 * MIN);
+                sim_reach(from, true);
+                break;
+        case TARGET_DOWN:
+                sim_reach(to, false);
+                world_run(w, 5 * MIN);
+                sim_reach(to, true);
+                break;
+        case MOVE_AGAIN:
+                ask_move(w, id, to, "... is the same move");
+                break;
+        case TTL:
+                scene_act(w, "settings_change", NULL, json_pack("{s:{s:s}}", "settings", "ttl", "3m"));
+                break;
+        }
+}
+
+static bool is_where(
+        struct world *w, const char *id, enum where where, struct sim_machine *from, struct sim_machine *to)
+{
+        const struct sim_job *a = on(w, id, from), *b = on(w, id, to);
+        bool at_a = a && world_live(a), at_b = b && world_live(b);
+
+        return at_a == (where == SOURCE) && at_b == (where == TARGET);
+}
+
+static void scene(size_t i)
+{
+        struct sim_machine *from, *to;
+        struct world w;
+        char id[40];
+
+        if (!begin(&w)) {
+                tap_ok(false, "%s: a world begins", rows[i].name);
+                return;
+        }
+        world_run(&w, MIN);
+        world_submit(&w, rows[i].what == TTL ? "{\"ttl\": \"225s\"}" : "{}", id);
+        world_run(&w, START_US + MIN);
+        from = world_sim(&w, id) ? world_sim(&w, id)->machine : NULL;
+        to = from ? other(&w, from) : NULL;
+        if (!tap_ok(to != NULL, "%s", rows[i].name)) {
+                world_free(&w);
+                return;
+        }
+        ask_move(&w, id, to, "... it moves");
+        reach_phase(&w, id, rows[i].when, from, to);
+        if (rows[i].what != TTL)
+                strike(&w, id, rows[i].what, from, to);
+        world_run(&w, MIN);
+        sim_reach(from, true);
+        sim_reach(to, true);
+        world_run(&w, HOUR);
+        w.start_error = w.refuse_path = NULL;
+        world_run(&w, HOUR);
+        if (!(tap_ok(streq(world_job(&w, id, "state"), rows[i].state), "... and is %s", rows[i].state) &
+                    tap_ok(streq(world_job(&w, id, "cause"), rows[i].cause), "... because: \"%s\"", rows[i].cause) &
+                    tap_ok(is_where(&w, id, rows[i].where, from, to), "... where it ought to be") &
+                    tap_str(world_job(&w, id, "move"), "", "... and no move is left")))
+                tap_note("source %s, target %s: %s", phase_on(&w, id, from), phase_on(&w, id, to),
+                        world_job(&w, id, "message"));
+        end(&w, "... throughout");
+}
+
+int main(void)
+{
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+                scene(i);
+        return tap_done();
+}
