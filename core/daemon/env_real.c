@@ -11,6 +11,7 @@
 #include <portald/provider.h>
 
 #include "base/log.h"
+#include "daemon/month.h"
 #include "frame/conn.h"
 #include "host/host.h"
 
@@ -339,6 +340,13 @@ static void tell(struct env *e, const json_t *event)
                 notify_tell(real_of(e)->notify, event);
 }
 
+static int month_here(struct env *e, const char *zone, int64_t at_wall_us, int64_t *ret_from, int64_t *ret_until,
+        struct pd_error *err)
+{
+        (void)e;
+        return month_of(zone, at_wall_us, ret_from, ret_until, err);
+}
+
 static void fatal(struct env *e, const struct pd_error *why)
 {
         log_error("cannot go on: %s; jobs run on under their runners", why->text);
@@ -360,6 +368,7 @@ static const struct env_ops ops = {
         .plugin_close = plugin_close,
         .apply = apply,
         .tell = tell,
+        .month_of = month_here,
         .fatal = fatal,
 };
 

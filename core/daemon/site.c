@@ -33,6 +33,10 @@ int site_new(struct site **ret, struct config *config, struct pd_error *err)
                         .plugin = from->plugin,
                         .options = from->options,
                         .in_process = from->isolation == CONFIG_NONE };
+                if (from->cap.set)
+                        c[i].cap = (struct engine_cap){ .amount = from->cap.amount,
+                                .month = from->cap.period == CONFIG_MONTH,
+                                .timezone = from->cap.timezone };
         }
         s->engine = (struct engine_site){ .connections = c,
                 .connections_n = config->connections_n,

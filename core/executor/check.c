@@ -233,6 +233,7 @@ static void check_ended(struct engine *e, struct entry *en)
         struct turn *t;
 
         if (id_is_null(en->job.checkpoint)) {
+                money_job_over(e, en->job.id);
                 jobs_remove(e, en);
                 return;
         }
@@ -304,6 +305,7 @@ void check_job(struct engine *e, struct entry *en)
         check_now(e, en, NULL, all, &acting, &g);
         t = turn_new(e);
         if (t) {
+                money_check(t, en);
                 check_with(t, en, all, acting, &g);
                 turn_end(t);
         }

@@ -42,4 +42,5 @@ void clock_watch(struct engine *e)
                 shift(&(*m)->renewed_wall_us, by);
         if (by <= -GAP_US || by >= GAP_US)
                 rent_gap(e);
+        money_clock_stepped(e, by);
 }

@@ -92,6 +92,7 @@ struct engine *engine_free(struct engine *e)
                 free(k);
         }
         jobs_free(e);
+        money_free(e);
         free(e);
         return NULL;
 }
@@ -151,6 +152,8 @@ int engine_start(struct engine *e, struct pd_error *err)
                         r = load_live(e, e->slots[i], err);
         if (r >= 0)
                 r = offers_start(e, err);
+        if (r >= 0)
+                r = money_start(e, err);
         if (r >= 0)
                 r = connections_start(e, err);
         if (r < 0)
@@ -224,6 +227,8 @@ int engine_reload(struct engine *e, const struct engine_site *site, struct pd_er
                 e->site = old;
         if (r >= 0)
                 settings_apply(e, false);
+        if (r >= 0)
+                r = money_site(e, err);
         return r;
 }
 

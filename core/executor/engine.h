@@ -10,6 +10,13 @@
 
 struct engine;
 
+/* What portald may spend on a connection (N-04). */
+struct engine_cap {
+        struct money amount; /* currency "" = no cap                                       */
+        bool month;          /* counted anew each calendar month of `timezone`; else total */
+        const char *timezone;
+};
+
 /* The site as the engine needs it: plain values, made by core/daemon from core/config. Borrowed until engine_free() or replaced by reload. */
 struct engine_connection {
         const char *name, *provider; /* "lab", "local"                    */
@@ -18,6 +25,7 @@ struct engine_connection {
         bool in_process;
         int64_t price_max_age_us;                      /* of what is paid; 0 = an hour                       */
         int32_t price_low_percent, price_high_percent; /* of the price on demand; 0 = built-in               */
+        struct engine_cap cap;
 };
 struct engine_backend { /* a capture or a vault              */
         const char *name, *plugin;

@@ -49,6 +49,9 @@ struct env_ops {
         int (*apply)(struct env *e, struct txn *t, store_done_fn done, void *arg, struct pd_error *err);
         /* What people are to hear of (executor/tell.h), on disk by now. Returns at once whatever becomes of it; event is borrowed. NULL = nobody hears. */
         void (*tell)(struct env *e, const json_t *event);
+        /* The calendar month of a time zone ("Europe/Berlin") that an instant is in. NULL = only UTC is known. */
+        int (*month_of)(struct env *e, const char *zone, int64_t at_wall_us, int64_t *ret_from_wall_us,
+                int64_t *ret_until_wall_us, struct pd_error *err);
         /* The daemon cannot go on (a failed apply): logs, exits non-zero, is started again. */
         void (*fatal)(struct env *e, const struct pd_error *why);
 };

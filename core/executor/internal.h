@@ -248,7 +248,7 @@ struct engine {
         int64_t started_wall_us;
         int64_t wall_ahead_us; /* of the boot clock; a jump in it is a step of the wall clock */
         bool stopping, broken, place_wanted;
-        struct money *money;         /* money.c  */
+        struct books *money;         /* money.c  */
         struct offers_known *offers; /* offers.c */
         struct settings built_in;    /* what settings are where nobody says anything */
 };
@@ -525,7 +525,12 @@ int64_t money_renew(struct turn *t, struct mach *m, int64_t wanted_stop_wall_us)
 void money_price(struct turn *t, struct mach *m, int64_t nano_hour); /* its price from now on                 */
 void money_end(struct turn *t, struct mach *m, int64_t end_wall_us); /* the provider confirms: posted, released */
 void money_leave(struct turn *t, struct mach *m); /* its job is being suspended or moved off: no more renewals */
-/* A stay of a job on an own machine that has a price: by its largest share of it. */
+int64_t money_ceiling(const struct connection *c, const json_t *offer); /* the most that an hour may come to: the bid */
+/* A stay of a job on an own machine that has a price: by its largest share of it. Reserve: before the job is placed or moved there; -PD_E_FULL as
+ * money_reserve(). It begins when the container runs, and ends when the job leaves (money_job_changed, which job_change() and job_touch() call). */
+int money_stay_reserve(struct turn *t, const struct entry *en, struct mach *m, struct pd_error *err);
+void money_job_changed(struct turn *t, struct entry *en, const struct job *before);
+void money_clock_stepped(struct engine *e, int64_t by_us);
 void money_stay_begin(struct turn *t, struct entry *en);
 void money_stay_end(struct turn *t, struct entry *en, int64_t end_wall_us);
 /* What the policies need: spent, cap_left, cap_name; the machine's rate for this job. names: 128 bytes that live as long as *j. */
@@ -533,6 +538,9 @@ void money_gather(
         struct engine *e, const struct entry *en, struct policy_job *j, struct policy_machine *m, char *names);
 void money_check(struct turn *t, struct entry *en);          /* each check: posted up to now                          */
 json_t *money_render(struct engine *e, const struct job *j); /* the API's JOB.cost; NULL = nothing was counted      */
+/* P-07: may it be resumed with this budget, and (N-04) does any cap let it? -PD_E_FULL with the figures. */
+int money_may_resume(struct turn *t, const struct entry *en, const struct settings *s, struct pd_error *err);
+void money_job_over(struct engine *e, struct id job); /* it is forgotten: so is its account */
 
 /* --- rent.c: machines that cost: made, ended --- */
 /* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */
@@ -602,6 +610,9 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc);
 json_t *render_job_by_id(struct engine *e, struct id id, struct pd_error *err);
 json_t *render_machine(struct engine *e, const struct mach *m);
 void watch_notify(struct engine *e, struct id job);
+
+/* --- resume.c --- */
+int resume_asked(struct turn *t, struct entry *en, const json_t *args, const char *user, struct pd_error *err);
 
 /* --- request.c --- */
 void ticket_reply(struct engine_ticket *t, const struct pd_error *err, json_t *body);

@@ -370,6 +370,7 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
         keep_sizes(en, &after);
         txn_job(t->txn, &before, &after, event, doc, t->now_wall_us, message);
         put(en, &after);
+        money_job_changed(t, en, &before);
         changed_after(t, after.id);
         tell_change(t, &before, &after, event, message);
         settle(t->engine, en);
@@ -383,8 +384,11 @@ bool job_change(struct turn *t, struct entry *en, struct job after, enum job_eve
 
 void job_touch(struct turn *t, struct entry *en, struct job after, const struct job_doc *doc)
 {
-        txn_job(t->txn, &en->job, &after, EVENT_N, doc, t->now_wall_us, NULL);
+        struct job before = en->job;
+
+        txn_job(t->txn, &before, &after, EVENT_N, doc, t->now_wall_us, NULL);
         put(en, &after);
+        money_job_changed(t, en, &before);
         changed_after(t, after.id);
 }
 

@@ -135,21 +135,18 @@ static void lease_renew(struct mach *m, int64_t horizon_us)
 {
         struct engine *e = m->engine;
         struct turn *t = turn_new(e);
-        int64_t stop;
+        int64_t stop, fits;
 
         if (!t)
                 return;
         stop = wanted_stop(m, t->now_wall_us, horizon_us);
-        if (!m->rec.own) {
-                int64_t fits = money_renew(t, m, stop);
-
-                if (fits <= m->rec.stop_sure_wall_us && m->rec.stop_sure_wall_us) {
-                        m->renew_boot_us = now_boot(e) + CAPPED_US;
-                        turn_end(t);
-                        return;
-                }
-                stop = fits;
+        fits = money_renew(t, m, stop);
+        if ((!m->rec.own || fits < stop) && (fits <= m->rec.stop_sure_wall_us || fits <= t->now_wall_us)) {
+                m->renew_boot_us = now_boot(e) + CAPPED_US;
+                turn_end(t);
+                return;
         }
+        stop = fits;
         /* the latest ever asked for is on disk before it is asked for */
         if (m->rec.own || stop > m->rec.stop_possible_wall_us)
                 m->rec.stop_possible_wall_us = stop;

@@ -153,6 +153,7 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
         struct job after = en->job;
         char offer[192], message[320];
         json_t *order;
+        int64_t stop;
 
         machine_offer_name(m, offer, sizeof offer);
         after.state = restores ? JOB_RESTORING : JOB_STARTING;
@@ -175,8 +176,9 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
                 json_decref(evidence);
                 return;
         }
-        if (m->rec.own && m->rec.stop_possible_wall_us < t->now_wall_us + set->lease_horizon_us) {
-                m->rec.stop_possible_wall_us = t->now_wall_us + set->lease_horizon_us;
+        stop = m->rec.own ? money_renew(t, m, t->now_wall_us + set->lease_horizon_us) : 0;
+        if (m->rec.stop_possible_wall_us < stop) {
+                m->rec.stop_possible_wall_us = stop;
                 txn_machine(t->txn, &m->rec);
         }
         act_decision(t, en->job.id, "placement", "place", why, evidence, NULL);
@@ -197,6 +199,16 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
         (void)intent_open(t, INTENT_START, en, m, order);
 }
 
+/* Does a cap refuse it a place on an own machine that has a price? By its size there. */
+static bool stay_refused(struct turn *t, const struct placing *p, struct mach *m, struct pd_error *err)
+{
+        struct entry sized = *p->en;
+
+        sized.job.cpu_milli = p->need.cpu_milli;
+        sized.job.memory_bytes = p->need.memory_bytes;
+        return money_stay_reserve(t, &sized, m, err) < 0;
+}
+
 /* The best that can be had: one that a cap or its provider refuses lets the next have its turn. NULL = none; *err says what the first one lacked. */
 static struct mach *take(struct turn *t, struct placing *p, struct pd_error *err)
 {
@@ -208,6 +220,8 @@ static struct mach *take(struct turn *t, struct placing *p, struct pd_error *err
                                              : rent_machine(t, p->en, of->conn, of->offer, &p->set, i ? &last : err);
                 struct placement_choice chosen = p->choices[i];
 
+                if (m && of->machine && stay_refused(t, p, m, i ? &last : err))
+                        m = NULL;
                 if (!m) {
                         (void)str_format(p->choices[i].why, sizeof p->choices[i].why, "%s", i ? last.text : err->text);
                         continue;

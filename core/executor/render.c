@@ -69,12 +69,13 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
 {
         const struct entry *en = jobs_find(e, j->id);
         char id[ID_TEXT_MAX], text[256];
-        json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:i}", "id", id_format(ID_JOB, j->id, id),
-                "state", job_state_name((enum job_state)j->state), "result",
-                job_result_name((enum job_result)j->result), "cause", job_cause_name((enum job_cause)j->cause),
-                "generation", (json_int_t)j->generation, "created_wall_us", (json_int_t)j->created_wall_us,
-                "since_wall_us", (json_int_t)j->since_wall_us, "ran_us", (json_int_t)job_ran_us(e, j), "cpu_milli",
-                (json_int_t)j->cpu_milli, "memory_bytes", (json_int_t)j->memory_bytes, "gpus", j->gpus);
+        json_t *cost, *o = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:i}", "id",
+                              id_format(ID_JOB, j->id, id), "state", job_state_name((enum job_state)j->state), "result",
+                              job_result_name((enum job_result)j->result), "cause",
+                              job_cause_name((enum job_cause)j->cause), "generation", (json_int_t)j->generation,
+                              "created_wall_us", (json_int_t)j->created_wall_us, "since_wall_us",
+                              (json_int_t)j->since_wall_us, "ran_us", (json_int_t)job_ran_us(e, j), "cpu_milli",
+                              (json_int_t)j->cpu_milli, "memory_bytes", (json_int_t)j->memory_bytes, "gpus", j->gpus);
 
         render_doc(o, doc);
         SET(o, "ttl_us", j->ttl_us == SETTING_OFF ? json_null() : json_integer((json_int_t)j->ttl_us));
@@ -91,6 +92,9 @@ json_t *render_job(struct engine *e, const struct job *j, const json_t *doc)
                 SET(o, "exit_code", json_integer(j->exit_code));
                 SET(o, "signal", json_integer(j->signal));
         }
+        cost = money_render(e, j);
+        if (cost)
+                SET(o, "cost", cost);
         if (j->op_mode)
                 SET(o, "operation",
                         json_pack("{s:s,s:s}", "mode", mode_names[j->op_mode], "cause",

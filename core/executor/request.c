@@ -248,7 +248,7 @@ static int do_resume(
 {
         if (!en)
                 return pd_fail(err, PD_E_CONFLICT, "the job has ended and has no checkpoint to resume from");
-        return act_resume(turn, en, user, js_bool(rq->args, "fresh", false), err);
+        return resume_asked(turn, en, rq->args, user, err);
 }
 
 static void verb_suspend(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)

@@ -175,3 +175,20 @@ int store_scan_bill(struct store *s, const struct store_bill_filter *f,
         read_end(s, which, st);
         return r;
 }
+
+int store_get_bill(struct store *s, struct id what, struct store_bill *ret, struct pd_error *err)
+{
+        sqlite3_stmt *st = NULL;
+        int r = read_begin(s, READ_BILL_OF, &st, err);
+
+        if (r >= 0) {
+                read_bind_id(st, 1, what);
+                r = read_step(s, st, err);
+                if (r > 0)
+                        r = column_bill(st, ret, err);
+                else if (r == 0)
+                        r = pd_fail(err, PD_E_NOT_FOUND, "the store has no bill of that machine or stay");
+        }
+        read_end(s, READ_BILL_OF, st);
+        return r;
+}

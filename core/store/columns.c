@@ -142,3 +142,15 @@ int column_line(sqlite3_stmt *st, struct store_bill *ret_bill, struct ledger_lin
         *ret = line;
         return 0;
 }
+
+int column_bill(sqlite3_stmt *st, struct store_bill *ret, struct pd_error *err)
+{
+        struct store_bill row = { 0 };
+        int at = 0, r;
+
+        if ((r = column_id(st, 0, &row.what, err)) < 0)
+                return r;
+        BILL_COLUMNS(READ_E, READ_I, READ_B, READ_T)
+        *ret = row;
+        return 0;
+}

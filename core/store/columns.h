@@ -151,6 +151,7 @@
 #define MACHINE_SELECT "id" MACHINE_COLUMNS(COLUMN_NAME, COLUMN_NAME)
 #define CHECKPOINT_SELECT "id" CHECKPOINT_COLUMNS(COLUMN_NAME, COLUMN_NAME, COLUMN_NAME)
 #define ACCOUNT_SELECT "id" ACCOUNT_COLUMNS(COLUMN_NAME, COLUMN_NAME, COLUMN_NAME)
+#define BILL_SELECT "what" BILL_COLUMNS(COLUMN_NAME, COLUMN_NAME, COLUMN_NAME, COLUMN_NAME)
 #define HOLD_ACCOUNTS ",connection,project,job_account"
 #define HOLD_SELECT "id" HOLD_COLUMNS(COLUMN_NAME, COLUMN_NAME, COLUMN_NAME) HOLD_ACCOUNTS
 
@@ -161,6 +162,7 @@ int column_machine(sqlite3_stmt *st, struct machine *ret, struct pd_error *err);
 int column_checkpoint(sqlite3_stmt *st, struct checkpoint *ret, struct pd_error *err);
 int column_account(sqlite3_stmt *st, struct ledger_account *ret, struct pd_error *err);
 int column_hold(sqlite3_stmt *st, struct ledger_hold *ret, struct pd_error *err);
+int column_bill(sqlite3_stmt *st, struct store_bill *ret, struct pd_error *err);
 /* A line and what it is of, as READ_BILL* have them. */
 int column_line(sqlite3_stmt *st, struct store_bill *ret_bill, struct ledger_line *ret, struct pd_error *err);
 /* NULL in the row = the null id. */

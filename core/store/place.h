@@ -47,6 +47,7 @@ enum read_stmt {
         READ_HOLDS,
         READ_BILL,
         READ_BILL_JOB,
+        READ_BILL_OF,
         READ_N
 };
 

@@ -49,6 +49,7 @@ static const char *const sql[READ_N] = {
         [READ_ACCOUNTS] = "SELECT " ACCOUNT_SELECT " FROM ledger_account",
         [READ_HOLDS] = "SELECT " HOLD_SELECT " FROM ledger_hold",
         [READ_BILL] = BILL "ledger_line l JOIN bill b ON b.what=l.what WHERE ?1 IS NULL" BILL_END,
+        [READ_BILL_OF] = "SELECT " BILL_SELECT " FROM bill WHERE what=?",
         [READ_BILL_JOB] = BILL "bill b JOIN ledger_line l ON l.what=b.what WHERE b.job=?1" BILL_END,
 };
 

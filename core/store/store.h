@@ -269,6 +269,7 @@ struct store_bill_filter {
         bool only_uid;
         int64_t from_wall_us, until_wall_us; /* INT64_MIN, INT64_MAX = all */
 };
+int store_get_bill(struct store *s, struct id what, struct store_bill *ret, struct pd_error *err); /* -PD_E_NOT_FOUND */
 int store_scan_bill(struct store *s, const struct store_bill_filter *f,
         int (*each)(void *arg, const struct store_bill *b, const struct ledger_line *line), void *arg,
         struct pd_error *err);
