@@ -1,89 +1,256 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Machines that are rented: from a cloud that is made up, through the same tables as a plugin's. */
-#include "simulate/cloud.h"
-#include "world/scene.h"
+#include <unistd.h>
 
-static bool begin(struct world *w, const json_t *options)
-{
-        struct pd_error err;
-
-        if (!tap_ok(world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0,
-                    "a world begins"))
-                return false;
-        sim_tick_start(w);
-        if (!tap_ok(world_add_sim(w, "cloud", options, &err) != NULL, "a cloud is there"))
-                tap_note("%s", err.text);
-        return tap_int(world_start(w), 0, "portald starts");
-}
+#include "world/rented.h"
 
 static void is_known(void)
 {
-        js_owned *options = json_pack("{s:s,s:s}", "seed", "7", "types", "small");
         struct world w;
         struct reply r;
 
-        if (!begin(&w, options))
+        if (!rented_begin(&w, json_pack("{s:s,s:s}", "spot", "yes", "zones", "3")))
                 return;
-        world_run(&w, MIN);
         world_ask(&w, "offers", NULL, NULL, NULL, &r);
         tap_int((long long)json_array_size(json_object_get(r.body, "offers")), 6, "its offers are known");
         reply_clear(&r);
-        world_free(&w);
-}
-
-/* How many machines the cloud has, of any state but gone; how many portald lists. */
-static int there(struct world *w)
-{
-        int n = 0;
-
-        vec_foreach (m, &w->machines)
-                n += !(*m)->own;
-        return n;
-}
-
-static json_t *machine(struct world *w, size_t i) /* as the API shows it; borrowed for a while */
-{
-        static json_t *kept;
-        struct reply r;
-
-        world_ask(w, "machines", NULL, NULL, NULL, &r);
-        json_decref(kept);
-        kept = json_incref(json_array_get(json_object_get(r.body, "machines"), i));
-        reply_clear(&r);
-        return kept;
+        rented_end(&w);
 }
 
 static void comes_and_goes(void)
 {
-        js_owned *options = json_pack("{s:s,s:s,s:s}", "seed", "7", "types", "small", "spot", "no");
         struct world w;
         char id[40];
 
-        if (!begin(&w, options))
+        if (!rented_begin(&w, NULL))
                 return;
-        world_run(&w, MIN);
         world_submit(&w, "{}", id);
         world_run(&w, 2 * USEC_PER_SEC);
         tap_str(world_job(&w, id, "state"), "starting", "a queued job has a machine made for it");
-        tap_ok(js_int(machine(&w, 0), "stop_sure_wall_us", 0) > w.wall_us, "N-05 with a hard stop from the start");
+        tap_ok(js_int(rented_machine(&w, 0), "stop_sure_wall_us", 0) > w.wall_us,
+                "N-05 with a hard stop from the start");
         world_run(&w, 5 * MIN);
         tap_str(world_job(&w, id, "state"), "running", "it starts there once the runner answers");
-        tap_int(there(&w), 1, "... one");
-        tap_str(js_str(machine(&w, 0), "state", ""), "running", "the machine is shown");
+        tap_int(rented_truth(&w).there, 1, "... one");
+        tap_str(js_str(rented_machine(&w, 0), "state", ""), "running", "the machine is shown");
         world_run(&w, 3 * HOUR);
         tap_str(world_job(&w, id, "state"), "running", "P-11 its hard stop is moved for as long as it runs");
         sim_exit(&w, world_sim(&w, id), 0, 0, "");
         world_run(&w, 10 * MIN);
         tap_str(world_job(&w, id, "result"), "succeeded", "its end is seen");
-        tap_int(there(&w), 0, "law 24 the machine goes with its job");
-        tap_ok(machine(&w, 0) == NULL, "... and from portald's list when the provider confirms it");
-        tap_int(w.fatal.code, PD_OK, "no change was outside of the table of edges (law 20)");
-        world_free(&w);
+        tap_int(rented_truth(&w).there, 0, "law 24 the machine goes with its job");
+        tap_ok(rented_machine(&w, 0) == NULL, "... and from portald's list when the provider confirms it");
+        rented_end(&w);
+}
+
+static void suspend_and_resume(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, NULL))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        scene_act(&w, "suspend", id, json_pack("{s:i}", "wait_ms", 20000));
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "suspended", "P-26 a job on a rented machine is suspended");
+        tap_int(rented_truth(&w).there, 0, "law 24 its machine is ended");
+        world_run(&w, DAY);
+        tap_int(rented_truth(&w).ever, 1, "law 5 N-01 none is made for what is suspended");
+        scene_act(&w, "resume", id, NULL);
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "P-24 a resume has one made anew");
+        tap_int(world_job_int(&w, id, "generation"), 2, "law 18 under a new generation");
+        tap_int(rented_truth(&w).ever, 2, "law 1 one each");
+        scene_act(&w, "stop", id, NULL);
+        world_run(&w, 10 * MIN);
+        tap_int(rented_truth(&w).there, 0, "law 24 and it is ended");
+        rented_end(&w);
+}
+
+static void one_each(void)
+{
+        struct world w;
+        char id[5][40];
+
+        if (!rented_begin(&w, NULL))
+                return;
+        for (int i = 0; i < 5; i++)
+                world_submit(&w, "{}", id[i]);
+        world_run(&w, 10 * MIN);
+        tap_int(rented_truth(&w).there, 5, "one job a rented machine");
+        for (int i = 0; i < 5; i++)
+                tap_str(world_job(&w, id[i], "state"), "running", "each runs");
+        scene_act(&w, "stop", id[2], NULL);
+        world_run(&w, 10 * MIN);
+        tap_int(rented_truth(&w).there, 4, "law 24 the one that nobody needs goes, and no other");
+        rented_end(&w);
+}
+
+/* Stopped while its machine is being made: neither stays. */
+static void stopped_early(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, json_pack("{s:s}", "boot", "20m")))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        scene_act(&w, "stop", id, NULL);
+        world_run(&w, 3 * MIN);
+        tap_str(world_job(&w, id, "result"), "stopped", "a stop does not wait for a machine that is being made");
+        tap_int(rented_truth(&w).there, 0, "law 24 which is ended");
+        tap_int((long long)w.starts, 0, "and nothing ever ran there");
+        rented_end(&w);
+}
+
+static void foreign(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, json_pack("{s:s}", "foreign", "3")))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, HOUR);
+        scene_act(&w, "stop", id, NULL);
+        world_run(&w, HOUR);
+        tap_int(rented_truth(&w).there, 0, "law 9 its own machine is ended");
+        tap_int(rented_truth(&w).foreign, 3, "N-06 law 9 those of others are not touched");
+        rented_end(&w);
+}
+
+static int make(void *arg, const struct pd_machine *m)
+{
+        (void)arg, (void)m;
+        return 0;
+}
+
+/* A machine with our tag of which there is no record: one that a store brought back from a backup has forgotten. */
+static void put_orphan(struct world *w, const char *installation)
+{
+        const struct pd_pair pairs[] = { { "portald-installation", installation } };
+        const struct pd_kv tags = { .size = sizeof tags, .count = 1, .pairs = pairs };
+        const struct pd_launch rq = { .size = sizeof rq,
+                .zone = "sim-a",
+                .type = "small",
+                .market = PD_MARKET_ON_DEMAND,
+                .stop_wall_us = world_cloud_wall_us(w) + 12 * HOUR,
+                .tags = &tags };
+        struct pd_error err = { .size = sizeof err };
+
+        if (cloud_launch(world_cloud_of(w->connections.at[0]), world_cloud_wall_us(w), installation, &rq, make, NULL,
+                    &err) < 0)
+                tap_note("%s", err.text);
+}
+
+static void orphans(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, NULL))
+                return;
+        world_submit(&w, "{}", id);
+        put_orphan(&w, store_installation(w.store));
+        put_orphan(&w, "ins_11111111111111111111111111");
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "the machine of a job");
+        tap_int(rented_truth(&w).ever, 3, "law 9 one that nobody knows of and one of another installation are there");
+        tap_int(rented_truth(&w).there, 2, "law 9 N-06 the orphan is ended, after two looks, the other is not");
+        rented_end(&w);
+}
+
+/* --- a market's history --- */
+static const char head[] = "portald-trace 1\ncurrency USD\ntype small cpu=4 memory=16GiB\nzone z\n"
+                           "offer z/small price=1\noffer z/small/spot price=0.3 notice=2m capacity=9\n";
+
+static bool traced(struct world *w, char path[64], const char *events, json_t *more)
+{
+        FILE *f;
+        int fd;
+
+        (void)str_format(path, 64, "/tmp/portald-rent-XXXXXX");
+        fd = mkstemp(path);
+        f = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!tap_ok(f != NULL, "a trace"))
+                return false;
+        (void)fprintf(f, "%s%s", head, events);
+        (void)fclose(f);
+        (void)json_object_set_new(more, "trace", json_string(path));
+        (void)json_object_set_new(more, "spot", json_null());
+        return rented_begin(w, more);
+}
+
+static void reclaimed(const char *fault, const char *cause, const char *state)
+{
+        char path[64], id[40];
+        struct world w;
+
+        if (!traced(&w, path, "30m z/small/spot reclaim all\n", json_pack("{s:s}", "faults", fault)))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        tap_has(world_job(&w, id, "offer"), "/spot", "the cheapest offer is a spot machine");
+        world_run(&w, 30 * MIN);
+        tap_str(world_job(&w, id, "state"), state, "P-04 its reclaim");
+        tap_str(world_job(&w, id, "cause"), cause, "P-04 and the cause");
+        tap_int(rented_truth(&w).there, 0, "law 24 nothing is left");
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "offer"), "cloud/z/small", "P-17 a reclaimed pool is left out for 30 min");
+        (void)unlink(path);
+        rented_end(&w);
+}
+
+static void fixed_lease(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, json_pack("{s:s}", "lease", "fixed")))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 20 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "a stop that cannot be moved lies a day ahead");
+        world_run(&w, 5 * HOUR);
+        tap_str(world_job(&w, id, "state"), "suspended", "P-10 and is a limit on its life: saved before");
+        tap_int(rented_truth(&w).there, 0, "law 8 the machine is gone");
+        rented_end(&w);
+}
+
+static void cannot_go(void)
+{
+        struct engine_site none;
+        struct pd_error err;
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, NULL))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        none = w.site;
+        none.connections_n = 0;
+        tap_ok(engine_reload(w.engine, &none, &err) < 0, "S-01 a connection with a machine that costs cannot go");
+        tap_has(err.text, "\"cloud\"", "... by its name");
+        rented_end(&w);
 }
 
 int main(void)
 {
         is_known();
         comes_and_goes();
+        suspend_and_resume();
+        one_each();
+        stopped_early();
+        foreign();
+        orphans();
+        reclaimed("notice missing #99", "notice", "suspended");
+        reclaimed("notice missing always", "machine_lost", "ended");
+        fixed_lease();
+        cannot_go();
         return tap_done();
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scenes with rented machines: how they begin, and what the cloud truly has. Included once in a test program, as scene.h is. */
+#ifndef TESTS_WORLD_RENTED_H
+#define TESTS_WORLD_RENTED_H
+
+#include "simulate/cloud.h"
+#include "world/scene.h"
+
+/* A world of one cloud of small machines on demand, and no other. more: further options, or those in place of these; given. */
+__attribute__((unused)) static bool rented_begin(struct world *w, json_t *more)
+{
+        js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "types", "small", "spot", "no", "zones", "1");
+        js_owned *given = more;
+        struct pd_error err;
+
+        (void)json_object_update(options, given);
+        if (!tap_ok(world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0,
+                    "a world begins"))
+                return false;
+        sim_tick_start(w);
+        if (!tap_ok(world_add_sim(w, "cloud", options, &err) != NULL, "a cloud is there"))
+                tap_note("%s", err.text);
+        if (!tap_int(world_start(w), 0, "portald starts"))
+                return false;
+        world_run(w, MIN);
+        return true;
+}
+
+struct rented_truth {
+        int ever, there, foreign; /* machines that portald's calls made; that are not gone; of others, not gone */
+};
+
+__attribute__((unused)) static int rented_count(void *arg, const struct cloud_machine *m)
+{
+        struct rented_truth *t = arg;
+
+        t->ever += !m->foreign;
+        t->there += !m->foreign && m->state != PD_MACHINE_GONE;
+        t->foreign += m->foreign && m->state != PD_MACHINE_GONE;
+        return 0;
+}
+
+__attribute__((unused)) static struct rented_truth rented_truth(struct world *w)
+{
+        struct rented_truth t = { 0 };
+
+        (void)cloud_each(world_cloud_of(w->connections.at[0]), rented_count, &t);
+        return t;
+}
+
+/* One as the API shows it; good until the next call. NULL = there is none. */
+__attribute__((unused)) static const json_t *rented_machine(struct world *w, size_t i)
+{
+        static json_t *kept;
+        struct reply r;
+
+        world_ask(w, "machines", NULL, NULL, NULL, &r);
+        json_decref(kept);
+        kept = json_incref(json_array_get(json_object_get(r.body, "machines"), i));
+        reply_clear(&r);
+        return kept;
+}
+
+__attribute__((unused)) static void rented_end(struct world *w)
+{
+        tap_int(w->fatal.code, PD_OK, "no change was outside of the table of edges (law 20)");
+        (void)rented_machine(w, SIZE_MAX);
+        world_free(w);
+}
+
+#endif
