@@ -146,6 +146,7 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
 {
         enum op_mode mode = save_first ? OP_STOP_SAVE : OP_STOP;
         struct job after = en->job;
+        bool waits;
 
         if (en->job.state == JOB_ENDED || en->job.state == JOB_ENDING)
                 return 0; /* idempotent */
@@ -158,6 +159,7 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         if (save_first && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))
                 return act_save(t, en, OP_STOP_SAVE, cause, policy, why, user);
         (void)move_abandon(t, en, why);
+        waits = en->job.state == JOB_STARTING || en->job.state == JOB_RESTORING;
         after = en->job;
         after.state = JOB_ENDING;
         after.op_mode = OP_STOP;
@@ -167,6 +169,8 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
         act_decision(t, en->job.id, policy, "stop", why, NULL, user);
         move_stop_other(t, en); /* between its machines both ends are stopped */
         (void)intent_open(t, INTENT_STOP, en, en->live->machine, stop_body(en, en->live->settings.stop_grace_us));
+        if (waits && !en->live->machine->was_up) /* one that is still being made is not waited for */
+                rent_end(t, en->live->machine, "its job was stopped before it was ready");
         return 0;
 }
 

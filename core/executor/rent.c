@@ -361,7 +361,6 @@ void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_mach
 {
         struct engine *e = t->engine;
         int64_t latest = m->rec.stop_possible_wall_us + (m->conn ? m->conn->caps.stop_lag_us : 0);
-        bool ended_by_us = m->rec.state == PD_MACHINE_STOPPING;
         enum job_cause cause = cause_of(m, reason);
         struct id *id = malloc(sizeof *id);
 
@@ -379,7 +378,7 @@ void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_mach
         machine_why(m, "gone");
         txn_machine(t->txn, &m->rec);
         money_end(t, m, end_wall_us);
-        if (reason == PD_REASON_RECLAIM || (!ended_by_us && m->rec.market == PD_MARKET_SPOT && m->rec.notice_wall_us))
+        if (reason == PD_REASON_RECLAIM)
                 offers_reclaimed(t, m);
         for (size_t i = 0; i < e->slots_n; i++) {
                 struct entry *en = e->slots[i];

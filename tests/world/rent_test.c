@@ -180,7 +180,6 @@ static bool traced(struct world *w, char path[64], const char *events, json_t *m
         (void)fprintf(f, "%s%s", head, events);
         (void)fclose(f);
         (void)json_object_set_new(more, "trace", json_string(path));
-        (void)json_object_set_new(more, "spot", json_null());
         return rented_begin(w, more);
 }
 

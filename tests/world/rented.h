@@ -11,9 +11,12 @@ __attribute__((unused)) static bool rented_begin(struct world *w, json_t *more)
 {
         js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "types", "small", "spot", "no", "zones", "1");
         js_owned *given = more;
+        static const char *const made_up[] = { "types", "spot", "zones" }; /* a trace has its own */
         struct pd_error err;
 
         (void)json_object_update(options, given);
+        for (size_t i = 0; i < ARRAY_LEN(made_up) && json_object_get(options, "trace"); i++)
+                (void)json_object_del(options, made_up[i]);
         if (!tap_ok(world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0,
                     "a world begins"))
                 return false;
