@@ -66,8 +66,6 @@ void machine_notice(struct mach *m, int64_t deadline_wall_us)
                 offers_reclaimed(t, m); /* a user's notice is in the record before its runner tells of it */
         m->rec.notice_wall_us = deadline_wall_us;
         txn_machine(t->txn, &m->rec);
-        if (deadline_wall_us && !m->rec.own && m->rec.market == PD_MARKET_SPOT)
-                offers_reclaimed(t, m); /* P-17: its pool is being taken back from now on */
         turn_end(t);
         for (size_t i = 0; i < m->engine->slots_n; i++)
                 if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
