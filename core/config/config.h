@@ -71,6 +71,8 @@ struct config_connection {
         const json_t *options; /* never NULL                                                           */
         char currency[4];      /* "" = the provider's own                                              */
         struct config_cap cap;
+        int64_t price_max_age_us;       /* of what is paid                                                       */
+        uint32_t price_low, price_high; /* percent of the price on demand: what a spot price is believed within  */
         const char *
                 runner_socket; /* for providers whose machines are this one: default runner.socket; it is also the option
                                        * "runner_socket" unless options has one                               */

@@ -8,6 +8,8 @@
 #define RUNNER(member_) .block = SCHEMA_RUNNER, .key = #member_, .offset = offsetof(struct config_runner, member_)
 #define CONNECTION(member_) \
         .block = SCHEMA_CONNECTION, .key = #member_, .offset = offsetof(struct config_connection, member_)
+#define CONNECTION_AS(key_, member_) \
+        .block = SCHEMA_CONNECTION, .key = key_, .offset = offsetof(struct config_connection, member_)
 #define CAP(member_) .block = SCHEMA_CAP, .key = #member_, .offset = offsetof(struct config_cap, member_)
 #define BACKEND(member_) .block = SCHEMA_BACKEND, .key = #member_, .offset = offsetof(struct config_backend, member_)
 #define TOP(key_) .block = SCHEMA_TOP, .key = key_, .offset = SCHEMA_NO_MEMBER
@@ -111,6 +113,13 @@ const struct schema_row schema_rows[] = {
                         "credential." },
         { CONNECTION(currency), .type = SCHEMA_CURRENCY, .otherwise = "the provider's", .example = "USD",
                 .help = "The currency of the account, ISO 4217." },
+        { CONNECTION_AS("price_max_age", price_max_age_us), .type = SCHEMA_DURATION, .fallback = "1h",
+                .min = USEC_PER_SEC, .max = 3660 * USEC_PER_DAY,
+                .help = "An older price of what is paid is acted on by nothing automatic." },
+        { CONNECTION(price_low), .type = SCHEMA_COUNT, .fallback = "1", .min = 1, .max = 100,
+                .help = "A spot price under this percentage of the price on demand is not believed." },
+        { CONNECTION(price_high), .type = SCHEMA_COUNT, .fallback = "1000", .min = 1, .max = 100000,
+                .help = "A spot price over this percentage of the price on demand is not believed." },
         { CONNECTION(runner_socket), .type = SCHEMA_PATH, .otherwise = "the runner block's socket",
                 .example = "/run/portal-runner/runner.sock", .help = "Where the runner of this machine listens." },
         { .block = SCHEMA_CONNECTION,

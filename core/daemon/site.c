@@ -32,7 +32,10 @@ int site_new(struct site **ret, struct config *config, struct pd_error *err)
                         .provider = from->provider,
                         .plugin = from->plugin,
                         .options = from->options,
-                        .in_process = from->isolation == CONFIG_NONE };
+                        .in_process = from->isolation == CONFIG_NONE,
+                        .price_max_age_us = from->price_max_age_us,
+                        .price_low_percent = (int32_t)from->price_low,
+                        .price_high_percent = (int32_t)from->price_high };
                 if (from->cap.set)
                         c[i].cap = (struct engine_cap){ .amount = from->cap.amount,
                                 .month = from->cap.period == CONFIG_MONTH,

@@ -80,7 +80,8 @@ static const char full_main[] =
         "captures: { values: { }; };\n"
         "sinks: { usage: { plugin = \"jsonl\"; options: { path = \"/srv/usage\"; }; }; };\n"
         "settings = [ \"ttl=24h\", \"idle.after=10m\" ];\n";
-static const char full_part[] = "connections: { lab: {\n  currency = \"USD\";\n  cap: { amount = \"100.50usd\"; period "
+static const char full_part[] = "connections: { lab: {\n  currency = \"USD\"; price_max_age = \"10m\"; price_low = "
+                                "5;\n  cap: { amount = \"100.50usd\"; period "
                                 "= \"total\"; timezone = \"Europe/Berlin\"; };\n"
                                 "  options: { cores = \"4\"; };\n}; cloud: { provider = \"own\"; plugin = "
                                 "\"/opt/cloud.so\"; runner_socket = \"/run/x.sock\"; }; };\n"
@@ -123,6 +124,9 @@ static void test_full(void)
         tap_ok(streq(lab->currency, "USD") && lab->cap.set && lab->cap.amount.nano == 100500000000 &&
                         lab->cap.period == CONFIG_TOTAL && streq(lab->cap.timezone, "Europe/Berlin") && !cloud->cap.set,
                 "blocks of one name in two files are one");
+        tap_ok(lab->price_max_age_us == 10 * USEC_PER_MIN && lab->price_low == 5 && lab->price_high == 1000 &&
+                        cloud->price_max_age_us == USEC_PER_HOUR,
+                "how old a price may be, and what is believed of it");
         tap_ok(json_object_size(lab->options) == 4 && streq(js_str(lab->options, "price", ""), "0.10usd/h") &&
                         streq(js_str(lab->options, "cores", ""), "4") &&
                         streq(js_str(lab->options, "runner_socket", ""), "/run/portal-runner/runner.sock"),
