@@ -35,6 +35,8 @@ int portal_register(const char *name, void *data, size_t size);
 int portal_safe_point(void);
 /* How far the program is ("step 120"): shown by portald, and what keeps a job from counting as idle. */
 void portal_progress(const char *text);
+/* Says that an allocation failed (of main memory or a GPU's) while the program lives: with oom = on it is saved and suspended. */
+void portal_out_of_memory(void);
 /* 1 when this run continues from a checkpoint. */
 int portal_resumed(void);
 /* The last failure, a sentence. */
@@ -521,12 +523,28 @@ int portal_safe_point(void)
         }
 }
 
-void portal_progress(const char *text)
+/* Beside the job's socket, replaced in one step. What cannot be written must not end the program. */
+static void portal_tell(const char *name, const char *text)
 {
         char path[4200], temp[4300], *slash;
+        FILE *f;
+
+        (void)snprintf(path, sizeof path, "%s", portal_g.path);
+        slash = strrchr(path, '/');
+        (void)snprintf(slash ? slash : path, sizeof path - (size_t)(slash ? slash - path : 0), "/%s", name);
+        (void)snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
+        f = fopen(temp, "we");
+        if (f) {
+                (void)fprintf(f, "%s\n", text);
+                (void)fclose(f);
+                (void)rename(temp, path);
+        }
+}
+
+void portal_progress(const char *text)
+{
         size_t n = 0;
         time_t now = time(NULL);
-        FILE *f;
 
         for (; *text && n + 1 < sizeof portal_g.progress; text++)
                 portal_g.progress[n++] = (unsigned char)*text < ' ' ? ' ' : *text;
@@ -534,16 +552,13 @@ void portal_progress(const char *text)
         if (portal_begin() < 0 || portal_g.listener < 0 || portal_g.progress_at == now)
                 return; /* once a second is as often as anyone looks */
         portal_g.progress_at = now;
-        (void)snprintf(path, sizeof path, "%s", portal_g.path);
-        slash = strrchr(path, '/');
-        (void)snprintf(slash ? slash : path, sizeof path - (size_t)(slash ? slash - path : 0), "/progress");
-        (void)snprintf(temp, sizeof temp, "%s.%ld", path, (long)getpid());
-        f = fopen(temp, "we");
-        if (f) { /* a report that cannot be written must not end the program */
-                (void)fprintf(f, "%s\n", portal_g.progress);
-                (void)fclose(f);
-                (void)rename(temp, path);
-        }
+        portal_tell("progress", portal_g.progress);
+}
+
+void portal_out_of_memory(void)
+{
+        if (portal_begin() >= 0 && portal_g.listener >= 0)
+                portal_tell("oom", "");
 }
 
 int portal_resumed(void)

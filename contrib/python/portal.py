@@ -18,7 +18,7 @@ Needs Python >= 3.9 and nothing but its standard library; numpy and torch are se
 import base64, copyreg, fcntl, importlib, json, os, select, socket, struct, sys, threading, time, types, zlib
 from collections import Counter, OrderedDict, defaultdict, deque
 
-__all__ = ["state", "register", "safe_point", "progress", "resumed", "Error", "State"]
+__all__ = ["state", "register", "safe_point", "progress", "out_of_memory", "resumed", "Error", "State"]
 
 VERSION = 1                  # of the files and of the talk on the socket
 MAGIC = "portal-values"
@@ -1434,11 +1434,16 @@ class _Runtime:
         if self.path is None or now - self.progress_at < 0.1:
             return                         # often is not oftener than anyone looks
         self.progress_at = now
-        path = os.path.join(os.path.dirname(self.path), "progress")
+        self.tell("progress", self.progress_text)
+
+    def tell(self, name, text):
+        if self.path is None:
+            return
+        path = os.path.join(os.path.dirname(self.path), name)
         new = "%s.%d" % (path, os.getpid())
         try:
             with open(new, "w", encoding="utf-8") as f:
-                f.write(self.progress_text + "\n")
+                f.write(text + "\n")
             os.rename(new, path)
         except OSError:
             pass                           # a report that cannot be written must not end the program
@@ -1507,6 +1512,11 @@ def safe_point():
 def progress(text):
     """Says how far the program is ("step 120"): shown by portald, and what keeps a job from counting as idle."""
     _runtime().progress(text)
+
+
+def out_of_memory(text=""):
+    """Says that an allocation failed (a MemoryError, CUDA) while the program lives: with oom = on it is saved and suspended."""
+    _runtime().tell("oom", _one_line(text))
 
 
 def resumed():

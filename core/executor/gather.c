@@ -83,7 +83,7 @@ static void gather_memory(const struct engine *e, struct entry *en, int64_t now_
         ret->oom_reported_wall_us = l->oom_reported_wall_us;
         if (!is_fresh(l, now_wall_us) || l->memory_bytes < 0)
                 return;
-        ret->memory_bytes = (uint64_t)l->memory_bytes;
+        ret->memory_bytes = (uint64_t)l->memory_used_bytes;
         ret->memory_limit_bytes = en->job.memory_bytes;
         ret->memory_stalled = l->memory_stalled;
 }

@@ -81,6 +81,7 @@ struct live {
         int32_t peak_cpu_milli; /* of this stay */
         int64_t oom_kills;      /* -1 = not told yet */
         int64_t oom_child_wall_us, oom_reported_wall_us, oom_reports;
+        int64_t memory_used_bytes;   /* without what the kernel can drop at once */
         int32_t memory_stalled;      /* hundredths of a percent */
         struct id notice_checkpoint; /* what its standing orders save a notice under; null = not known any more */
         struct mach *other;          /* of a move: it takes room there, too; NULL = none */

@@ -57,6 +57,8 @@ static void measure(struct entry *en, const json_t *x, int64_t at_wall_us)
                 peak(l, at_wall_us, js_int(x, "cpu_us", -1));
         l->cpu_us = js_int(x, "cpu_us", -1);
         l->memory_bytes = js_int(x, "memory_bytes", -1);
+        if (l->memory_bytes >= js_int(x, "memory_reclaimable_bytes", 0))
+                l->memory_used_bytes = l->memory_bytes - js_int(x, "memory_reclaimable_bytes", 0);
         l->memory_peak_bytes = js_int(x, "memory_peak_bytes", -1);
         l->measured_wall_us = at_wall_us;
         if (reports > l->progress_seq || (reports == 0 && log_bytes > l->log_bytes))

@@ -390,12 +390,26 @@ static void measure_io(const char *text, struct cgroup_measure *m)
         }
 }
 
+/* "some avg10=1.23 avg60=..": 123; -1 = the kernel does not tell. */
+static int64_t stalled_of(const char *pressure)
+{
+        const char *p = pressure ? strstr(pressure, "some avg10=") : NULL;
+        int whole = 0, part = 0;
+
+        return p && sscanf(p + strlen("some avg10="), "%d.%2d", &whole, &part) == 2 ? whole * 100LL + part : -1;
+}
+
 static void measure_memory(const struct cgroups *c, const char *path, struct cgroup_measure *m)
 {
         pd_cleanup(freep) char *current = read_group(c, path, "memory.current");
         pd_cleanup(freep) char *peak = read_group(c, path, "memory.peak");
         pd_cleanup(freep) char *events = read_group(c, path, "memory.events");
+        pd_cleanup(freep) char *stat = read_group(c, path, "memory.stat");
+        pd_cleanup(freep) char *pressure = read_group(c, path, "memory.pressure");
 
+        if (stat)
+                m->reclaimable_bytes = find_number(stat, "inactive_file");
+        m->stalled = stalled_of(pressure);
         if (current)
                 m->memory_bytes = strtoll(current, NULL, 10);
         if (peak)
@@ -411,7 +425,7 @@ void cgroup_measure(const struct cgroups *c, const char *name, struct cgroup_mea
         pd_cleanup(freep) char *io = path ? read_group(c, path, "io.stat") : NULL;
         pd_cleanup(freep) char *procs = path ? read_group(c, path, "cgroup.procs") : NULL;
 
-        *ret = (struct cgroup_measure){ -1, -1, -1, -1, -1, -1, -1 };
+        *ret = (struct cgroup_measure){ -1, -1, -1, -1, -1, -1, -1, -1, -1 };
         if (cpu)
                 ret->cpu_us = find_number(cpu, "usage_usec");
         if (io)

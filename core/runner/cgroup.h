@@ -27,6 +27,8 @@ struct cgroup_limits { /* 0 = none */
 /* A missing member is a missing measurement: -1. */
 struct cgroup_measure {
         int64_t cpu_us, memory_bytes, memory_peak_bytes, io_read_bytes, io_write_bytes, pids, oom_kills;
+        int64_t reclaimable_bytes; /* of memory_bytes: files' pages that the kernel drops when it needs room     */
+        int64_t stalled;           /* hundredths of a percent of the last 10 s that it waited for memory         */
 };
 
 /* private_mount: where the machine has no unified tree, leave the mount namespace and mount one. state_dir holds the record. */

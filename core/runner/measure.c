@@ -34,6 +34,8 @@ static int on_progress(sd_event_source *s, const struct inotify_event *e, void *
         struct job *j = arg;
 
         (void)s;
+        if (e->len && streq(e->name, "oom"))
+                j->oom_reports++; /* P-08: the job says, alive, that an allocation failed */
         if (e->len == 0 || !streq(e->name, "progress"))
                 return 0;
         j->progress_seq++;
@@ -89,6 +91,9 @@ static json_t *measure_one(struct job *j)
         put(o, "io_write_bytes", m.io_write_bytes);
         put(o, "pids", m.pids);
         put(o, "oom_kills", m.oom_kills);
+        put(o, "memory_reclaimable_bytes", m.reclaimable_bytes);
+        put(o, "memory_stalled", m.stalled);
+        put(o, "oom_reports", j->oom_reports > 0 ? j->oom_reports : -1);
         if (j->progress_seq > 0) {
                 put(o, "progress_seq", j->progress_seq);
                 (void)json_object_set_new(o, "progress", json_string(j->progress));

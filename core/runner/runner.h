@@ -89,6 +89,7 @@ struct job {
         uint64_t generation_kept; /* generation and phase as they are on disk; 0 = nothing is   */
         enum phase phase_kept;
         int64_t progress_kept; /* progress_seq as it is on disk                                */
+        int64_t oom_reports;   /* of the job itself, in this life of the runner                */
         char progress[256];
         uint32_t orders_done; /* BIT(enum standing): acted on in this life of the runner      */
         bool letting_go;      /* the capture's resume() after a thaw is under way              */

@@ -362,8 +362,68 @@ static void sizes(void)
         end(&w);
 }
 
+/* --- prices that nothing automatic is done for --- */
+static void believed(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"
+                            "offer b/small price=1.00\n"
+                            "offer b/small/spot price=0.0099 notice=2m\n"
+                            "2h outage 3h\n"))
+                return;
+        submit(&w, NULL, NULL, "{}", id);
+        world_run(&w, 10 * MIN);
+        tap_str(at_offer(&w, id), OFFER_ON_DEMAND, "a spot price under its sanity band is not believed");
+        tap_has(js_str(offer_named(&w, "cloud/b/small/spot"), "price_fault", ""), "sanity band", "... and says so");
+        tap_has(js_str(json_object_get(explain(&w, id, "cloud/b/small/spot", 0), "why_not"), "why", ""), "0.0099 USD/h",
+                "P-22 ... with its figures");
+        world_run(&w, 2 * HOUR + 5 * MIN);
+        tap_ok(!json_object_get(offer_named(&w, OFFER_ON_DEMAND), "price_fault"), "an hour old, a price is still good");
+        world_run(&w, HOUR);
+        tap_has(js_str(offer_named(&w, OFFER_ON_DEMAND), "price_fault", ""), "older than its age limit",
+                "... and then it is not");
+        end(&w);
+}
+
+/* --- P-08 --- */
+static void measured(struct world *w, const char *id, const char *key, int64_t value)
+{
+        struct sim_job *s = world_sim(w, id);
+        js_owned *event = s ? json_pack("{s:s,s:[{s:s,s:I,s:I,s:I,s:I}]}", "event", "measures", "items", "job", s->job,
+                                      "generation", (json_int_t)s->generation, "cpu_us", (json_int_t)s->cpu_us,
+                                      "memory_bytes", (json_int_t)(900 * MIB), key, (json_int_t)value)
+                            : NULL;
+
+        world_event(w, event);
+}
+
+static void memory_ends(const char *key, int64_t before, int64_t after, const char *name)
+{
+        struct world w;
+        char id[40];
+
+        if (!scene_begin(&w, "{}"))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        measured(&w, id, key, before);
+        world_run(&w, 2 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "P-08 nothing is wrong yet");
+        measured(&w, id, key, after);
+        world_run(&w, 2 * MIN);
+        tap_ok(streq(world_job(&w, id, "state"), "suspended") && streq(world_job(&w, id, "cause"), "oom"), "%s", name);
+        scene_end(&w);
+}
+
 int main(void)
 {
+        believed();
+        memory_ends(
+                "oom_reports", 0, 1, "P-08 a job that says, alive, that an allocation failed is saved and suspended");
+        memory_ends("oom_kills", 1, 2, "P-08 so is one of which a child was killed while the main process lives");
+
         returns();
         fifth();
         stays();
