@@ -186,7 +186,7 @@ const struct cli_command cli_commands[] = {
                         { "--from", 0, "DURATION", "begin so far into the trace (0)" },
                         { "--to", 0, "DURATION", "end there" },
                         { "--resume-delay", 0, "DURATION", "from a suspension to the user's resume (10m)" },
-                        { "--boot", 0, "DURATION", "how long a machine takes to start (1m)" },
+                        { "--boot", 0, "DURATION", "how long a machine takes until the job runs on it (1m)" },
                         { "--seed", 0, "N", "of all chance (1)" }, { "--csv", 0, NULL, "CSV on stdout" }, JSON_FLAG } },
         { .name = "demo",
                 .args = "",

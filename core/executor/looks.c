@@ -241,6 +241,15 @@ static bool same_size(const struct placement_need *a, const struct placement_nee
         return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes;
 }
 
+/* The machine that a move goes to is there already: that it was the last of its kind is no reason against it. */
+static bool is_target(const struct engine *e, const struct entry *en, const struct known *o)
+{
+        const struct mach *m = en->job.move == MOVE_TARGET ? machine_find(e, en->job.other) : NULL;
+
+        return m && !o->own && o->stock == 0 && o->conn == m->conn && streq(o->base.zone, m->rec.zone) &&
+               streq(o->base.type, m->rec.type) && o->base.market == m->rec.market;
+}
+
 static bool look(struct engine *e, struct entry *en, const struct known *source, const struct found *f,
         struct placement_need *need, struct looks *ret)
 {
@@ -253,8 +262,15 @@ static bool look(struct engine *e, struct entry *en, const struct known *source,
         for (size_t i = 0; i < f->n; i++) {
                 if (is_own_place(en, source, f->at[i]))
                         continue;
-                if (!known_offer(&ret->offers, e, f->at[i], need))
+                if (is_target(e, en, f->at[i])) {
+                        struct known one_left = *f->at[i];
+
+                        one_left.stock = 1;
+                        if (!known_offer(&ret->offers, e, &one_left, need))
+                                return false;
+                } else if (!known_offer(&ret->offers, e, f->at[i], need)) {
                         return false;
+                }
                 found_add(&taken, f->at[i]);
         }
         r = rank_all(e, need, ret, &c, &ok, &err);

@@ -134,7 +134,7 @@ int try_report_json(const struct try_plan *p, const struct try_result *r, size_t
                 "{s:I,s:I,s:[]}", "seed", (json_int_t)p->seed, "resume_delay_us", (json_int_t)p->resume_us, "runs");
 
         for (size_t i = 0; i < n; i++)
-                (void)json_array_append_new(json_object_get(all, "runs"), try_result_json(&r[i], p->demo));
+                (void)json_array_append_new(json_object_get(all, "runs"), try_result_json(&r[i], true));
         return json_dumpf(all, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF && fflush(stdout) == 0 ? 0 : 1;
 }
 

@@ -206,6 +206,7 @@ static int begin(struct run *r, const struct try_variant *v, struct pd_error *er
         if (world_new_with(&r->w, &o) < 0)
                 return pd_fail(err, PD_E_IO, "no room for a simulated store: is there space in /dev/shm or /var/tmp?");
         r->w.memory_of = memory_of;
+        r->w.start_us += r->plan->start_us;
         r->w.save_bytes_second = 200000000;
         sim_tick_start(&r->w);
         r->cloud = world_add_sim(&r->w, "cloud", r->plan->cloud, err);

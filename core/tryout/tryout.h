@@ -32,6 +32,7 @@ struct try_plan {
         int64_t span_us;     /* how long at most                                                   */
         int64_t resume_us;   /* from a suspension to the user's resume                             */
         int64_t overhead_us; /* what a start may take, for the user's last instant                 */
+        int64_t start_us;    /* from an order to a container that runs, besides the world's own  */
         uint64_t seed;
         bool demo; /* a user who also tries what is refused */
 };
