@@ -69,7 +69,9 @@ void move_stop_held(struct turn *t, const struct entry *en)
                 return;
         (void)ghost_op(t, INTENT_STOP, en, m, en->job.other_generation,
                 json_pack("{s:s,s:s,s:s,s:i}", "op", "stop", "job", id_format(ID_JOB, en->job.id, job), "cause",
-                        en->job.op_mode == OP_STOP ? job_cause_name((enum job_cause)en->job.op_cause) : "move",
+                        en->job.op_mode == OP_STOP || en->job.op_mode == OP_SUSPEND
+                                ? job_cause_name((enum job_cause)en->job.op_cause)
+                                : "move",
                         "grace_us", 0));
 }
 
