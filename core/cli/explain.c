@@ -173,7 +173,8 @@ static void why_not(const json_t *v)
         if (*js_str(v, "would", ""))
                 (void)printf("    %s\n", plain(js_str(v, "would", ""), would, sizeof would));
         json_object_foreach ((json_t *)(uintptr_t)v, key, member)
-                if (!json_is_string(member) && !json_is_boolean(member) && !streq(key, "rank"))
+                if (!json_is_string(member) && !json_is_boolean(member) && !streq(key, "rank") &&
+                        !streq(key, "rate_max_nano_hour"))
                         (void)json_object_set(rest, key, (json_t *)(uintptr_t)member);
         evidence(rest, figures, sizeof figures);
         if (*figures)

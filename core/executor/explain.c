@@ -29,17 +29,18 @@ static json_t *now_json(struct engine *e, struct entry *en)
 static void replay_row(json_t *state, const json_t *row)
 {
         static const char *const copied[] = { "result", "cause", "generation", "message", "event" };
-        enum job_state to;
+        const json_t *machine = json_object_get(row, "machine");
 
         for (size_t i = 0; i < ARRAY_LEN(copied); i++)
                 (void)json_object_set(state, copied[i], json_object_get(row, copied[i]));
         (void)json_object_set(state, "state", json_object_get(row, "to"));
         if (!streq(js_str(row, "from", ""), js_str(row, "to", "")))
                 (void)json_object_set(state, "since_wall_us", json_object_get(row, "at_wall_us"));
-        if (job_state_parse(js_str(row, "to", ""), &to) && job_state_placed(to))
-                (void)json_object_set(state, "machine", json_object_get(row, "machine"));
-        else
+        /* it stays the one of the last stay; a placement that never came about has none */
+        if (streq(js_str(row, "event", ""), job_event_name(EVENT_UNPLACE)))
                 SET(state, "machine", json_null());
+        else if (json_is_string(machine) || !json_object_get(state, "machine"))
+                (void)json_object_set(state, "machine", (json_t *)(uintptr_t)machine);
 }
 
 /* Law 20: each row begins where the one before ended. NULL = there was no job yet. */

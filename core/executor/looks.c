@@ -13,8 +13,7 @@ static int64_t earlier(int64_t a, int64_t b)
         return a == 0 ? b : b == 0 || a < b ? a : b;
 }
 
-static void price_of_machine(const struct engine *e, const struct entry *en, const struct mach *m,
-        const struct known *o, struct policy_machine *ret, char *text)
+static void price_of_machine(const struct entry *en, const struct mach *m, struct policy_machine *ret)
 {
         ret->rate.nano = m->rec.price_nano_hour;
         memcpy(ret->rate.currency, m->rec.currency, sizeof ret->rate.currency);
@@ -26,15 +25,15 @@ static void price_of_machine(const struct engine *e, const struct entry *en, con
                 ret->rate.nano =
                         known_share(ret->rate.nano, &all, en->job.cpu_milli, en->job.memory_bytes, en->job.gpus);
         }
-        ret->rate_unusable = o ? known_fault(o, now_wall(e), text)
-                               : "its kind of machine is not offered any more, so what it costs now is not known";
 }
 
 static void of_machine(const struct engine *e, const struct entry *en, const struct mach *m, const struct known *o,
         struct policy_machine *ret, char *text)
 {
         if (ret->rate.currency[0] == '\0')
-                price_of_machine(e, en, m, o, ret, text);
+                price_of_machine(en, m, ret); /* else the ledger said it */
+        ret->rate_unusable = o ? known_fault(o, now_wall(e), text)
+                               : "its kind of machine is not offered any more, so what it costs now is not known";
         ret->spot = m->rec.market == PD_MARKET_SPOT;
         ret->stop_lag_us = m->conn ? m->conn->caps.stop_lag_us : 0;
         if (o)
