@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""B-14: what a job of 48 h with a deadline costs on windows of real spot availability: portald, its rivals, and the optima (replay_load.c)."""
-import glob, hashlib, json, os, statistics, subprocess, tarfile
+"""B-14 (tests/bench --sample N | --all B-14): what a job of 48 h with a deadline costs on windows of real spot availability: portald, its rivals, and the optima (replay_load.c)."""
+import glob, hashlib, json, os, shutil, statistics, subprocess, sys, tarfile
 
 import base
 
 DELAYS = (0, 600, 28800)
-SAMPLE = 12  # windows of a set, evenly spaced; all of them with --all
 PATIENCE = ("0", "50", "100", "150", "patient")
 SPOT = 970000000
 POOLS = ("k80_1", "k80_8", "v100_1", "v100_8")
@@ -32,7 +31,7 @@ def unpack(b, name):
 
 
 def evenly(items, b):
-    n = len(items) if b.all else min(SAMPLE, len(items))
+    n = min(b.sample, len(items))
     return [items[i * len(items) // n] for i in range(n)]
 
 
@@ -108,7 +107,56 @@ def report(b, name, rows, tuning, overhead, deadline):
                  loses_to=sorted(set(loses)))
 
 
+# --- the daemon's own engine, by `portal simulate` ---
+ENGINE = 3  # of so many windows of the sample, one is also run by the whole engine
+
+
+def converted(b, paths):
+    """A trace of the provider sim from one window's files; the converter takes zone and type from a file's name."""
+    d = b.sub("window")
+    files = []
+    for path in paths:
+        name = path.split("/real/")[1].split("/")[0].replace(".json", "") if "/real/" in path else os.path.basename(os.path.dirname(path))
+        files.append(os.path.join(d, name + ".json"))
+        with open(path) as f, open(files[-1], "w") as g:
+            json.dump({k: v for k, v in json.load(f).items() if k != "prices"}, g)
+    out = os.path.join(d, "window.trace")
+    # one price for all types, as the windows' authors have it
+    base.run(sys.executable, os.path.join(base.TOP, "contrib", "traces", "convert.py"), "availability", "--on-demand", "3.06", "--spot", "0.97", *files, "-o", out)
+    return out
+
+
+def simulated(b, trace, jobs, delay, overhead):
+    return json.loads(base.run(b.program("portal-simulate"), "simulate", "--jobs", jobs, "--prices", trace, "--resume-delay", "%ds" % delay,
+                               "--boot", "%ds" % overhead, "--json"))["runs"][0]
+
+
+def engine(b, name, windows, deadline, overhead, split):
+    """portald itself (engine, store, provider sim) on a few windows, beside the sides of the model on the same ones."""
+    windows = evenly(windows, b)[::ENGINE]
+    rows = play(b, windows, split, overhead, deadline, SPOT)
+    jobs = os.path.join(b.dir, "jobs-%d.json" % deadline)
+    with open(jobs, "w") as f:
+        json.dump([{"name": "job", "work": "48h", "deadline": "%dh" % deadline, "settings": {"expect": "48h"}}], f)
+    for delay in DELAYS:
+        runs = []
+        for _, paths in windows:
+            trace = converted(b, paths)
+            runs.append(simulated(b, trace, jobs, delay, overhead))
+            shutil.rmtree(os.path.dirname(trace))
+        values = [r["bill_nano"] for r in runs]
+        rivals = {s: costs(rows, lambda r, s=s: r[s]) for s in ("on_demand", "greedy", "uniform", "free")}
+        b.figure("portal simulate, the whole engine: %s, deadline %d h, overhead %.2f h, resume delay %d s" % (name, deadline, overhead / 3600, delay),
+                 usd(statistics.mean(values)), "USD", "lower", None, "%d windows" % len(windows), rival="rule-bound optimum of the model",
+                 rival_value=costs(rows, at(delay, "bound"))["mean"], worst=usd(max(values)), missed=sum(r["missed"] for r in runs),
+                 sides=rivals, model_as_it_comes=costs(rows, at(delay, "portald_0")), moves=sum(r["moves"] for r in runs),
+                 notices=sum(r["notices"] for r in runs), loses_to=[s for s in ("greedy", "uniform", "on_demand") if usd(statistics.mean(values)) > rivals[s]["mean"]])
+
+
 def cost(b):
+    engine(b, "nine aligned zones, one price", aligned(b), 52, 720, 1)
+    for deadline in (52, 70):
+        engine(b, "single zones (us-west-2b)", single(b, "us-west-2b"), deadline, 720, 5)
     for overhead, split in ((720, 5), (180, 10)):
         for deadline in (52, 70):
             tuning = play(b, evenly(single(b, "us-west-2a"), b), split, overhead, deadline, SPOT)
