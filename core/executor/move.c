@@ -174,6 +174,23 @@ static void save_begin(struct turn *t, struct entry *en, const char *to)
                 log_error("a job that is to be moved could not be saved");
 }
 
+static void resize(struct job *after, const struct move_reason *r)
+{
+        if (r->cpu_milli > after->cpu_milli)
+                after->cpu_milli = r->cpu_milli;
+        if (r->memory_bytes > after->memory_bytes)
+                after->memory_bytes = r->memory_bytes;
+}
+
+/* N-04: a stay on an own machine that has a price is reserved like a machine, by the size that the job will have there. */
+static int stay_allowed(struct turn *t, const struct entry *en, struct mach *m, struct pd_error *err)
+{
+        struct entry sized = *en;
+
+        resize(&sized.job, &en->live->reason);
+        return money_stay_reserve(t, &sized, m, err);
+}
+
 int move_begin(struct turn *t, struct entry *en, struct connection *c, const json_t *offer, struct mach *m,
         const char *policy, const char *why, const json_t *evidence, const char *user, struct pd_error *err)
 {
@@ -193,6 +210,8 @@ int move_begin(struct turn *t, struct entry *en, struct connection *c, const jso
                 return pd_fail(
                         err, PD_E_CONFLICT, "the job cannot be moved to %s: %s", to, m->up ? "it gave notice" : m->why);
         }
+        if (m && (r = stay_allowed(t, en, m, err)) < 0)
+                return r;
         if (!m && !(m = rent_machine(t, en, c, offer, &en->live->settings, err)))
                 return -(int)err->code;
         if (en->job.move == MOVE_PROVED)
@@ -358,19 +377,11 @@ static bool start_there(struct turn *t, struct entry *en, struct mach *target, s
         return true;
 }
 
-static void resize(struct job *after, const struct move_reason *r)
-{
-        if (r->cpu_milli > after->cpu_milli)
-                after->cpu_milli = r->cpu_milli;
-        if (r->memory_bytes > after->memory_bytes)
-                after->memory_bytes = r->memory_bytes;
-}
-
 static void keep_stop(struct turn *t, const struct entry *en, struct mach *m)
 {
-        int64_t stop = t->now_wall_us + en->live->settings.lease_horizon_us;
+        int64_t stop = m->rec.own ? money_renew(t, m, t->now_wall_us + en->live->settings.lease_horizon_us) : 0;
 
-        if (!m->rec.own || m->rec.stop_possible_wall_us >= stop)
+        if (m->rec.stop_possible_wall_us >= stop)
                 return;
         m->rec.stop_possible_wall_us = stop;
         txn_machine(t->txn, &m->rec);
@@ -409,7 +420,6 @@ void move_hand_over(struct turn *t, struct entry *en, struct mach *source, const
                 return;
         en->live->reason = reason;
         keep_stop(t, en, target);
-        money_stay_begin(t, en);
         if (!start_there(t, en, target, &err))
                 move_target_failed(t, en, target, err.text);
 }
@@ -559,36 +569,14 @@ void move_ran(struct turn *t, struct entry *en, const struct job *before)
                 struct mach *source = machine_find(t->engine, en->job.other);
 
                 move_count_from_here(t, en);
-                move_stop_held(t, en);
-                if (source)
-                        rent_unneeded(t, source);
-                if (!source || !en->job.other_generation)
-                        move_finish(t, en);
+                if (source && source->rec.own)
+                        move_stop_held(t, en);
+                if (!source || !en->job.other_generation || !source->rec.own)
+                        move_finish(t, en); /* a rented one ends whole, whether its runner can be reached or not */
         }
         if (before->op_mode == OP_SUSPEND && en->live &&
                 act_suspend(t, en, (enum job_cause)before->op_cause,
                         before->op_cause == CAUSE_USER ? "user" : job_cause_name((enum job_cause)before->op_cause),
                         "asked for while it was being moved", NULL, &err) < 0)
                 log_warning("%s", err.text);
-}
-
-/* A target that is out of reach is not ended; one whose hard stop is past is: its runner ended what ran there by its lease. */
-void move_check(struct engine *e, struct entry *en)
-{
-        const struct mach *m = en->live ? en->live->machine : NULL;
-        struct turn *t = en->live && en->live->held ? turn_new(e) : NULL;
-
-        if (t) {
-                move_held_again(t, en, false);
-                turn_end(t);
-                return;
-        }
-        if (en->job.move != MOVE_HANDED || en->job.state != JOB_RESTORING || !m || m->up || !m->rec.own ||
-                !m->rec.stop_possible_wall_us || now_wall(e) < m->rec.stop_possible_wall_us + LEASE_MARGIN_US)
-                return;
-        t = turn_new(e);
-        if (!t)
-                return;
-        move_handed_failed(t, en, "it is out of reach, and its hard stop is past");
-        turn_end(t);
 }

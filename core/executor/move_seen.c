@@ -2,6 +2,8 @@
 /* What the two runners say of a job that moves, by the generation and the machine that they say it of. */
 #include "executor/move.h"
 
+#define LEASE_MARGIN_US \
+        (2 * USEC_PER_MIN) /* clocks differ: past a hard stop by this much nothing runs there any more */
 #define HELD_WAIT_US (30 * USEC_PER_SEC)
 
 static bool is_held(const struct seen *s)
@@ -205,6 +207,27 @@ void move_stop_refused(struct turn *t, const struct op *op)
         if (en && en->job.move == MOVE_PROVED && id_equal(op->intent.machine, en->job.other) &&
                 op->intent.generation == en->job.other_generation)
                 move_finish(t, en);
+}
+
+/* A target that is out of reach is not ended; one whose hard stop is past is: its runner ended what ran there by its lease. */
+void move_check(struct engine *e, struct entry *en)
+{
+        const struct mach *m = en->live ? en->live->machine : NULL;
+        struct turn *t = en->live && en->live->held ? turn_new(e) : NULL;
+
+        if (t) {
+                move_held_again(t, en, false);
+                turn_end(t);
+                return;
+        }
+        if (en->job.move != MOVE_HANDED || en->job.state != JOB_RESTORING || !m || m->up || !m->rec.own ||
+                !m->rec.stop_possible_wall_us || now_wall(e) < m->rec.stop_possible_wall_us + LEASE_MARGIN_US)
+                return;
+        t = turn_new(e);
+        if (!t)
+                return;
+        move_handed_failed(t, en, "it is out of reach, and its hard stop is past");
+        turn_end(t);
 }
 
 /* --- what people see of it --- */
