@@ -173,10 +173,13 @@ struct mach {
         bool boot_known;
         int64_t boot_ahead_us;
         /* of a rented one; boot times of ours */
-        bool orphan;            /* found there, and not in the store                                  */
-        bool asking;            /* a describe or notice call is under way                             */
-        bool made;              /* by this process: since_boot_us is its launch                       */
-        bool was_up;            /* its runner was heard since it was made, or since our start         */
+        bool orphan;        /* found there, and not in the store                                  */
+        bool asking;        /* a describe or notice call is under way                             */
+        bool made;          /* by this process: since_boot_us is its launch                       */
+        bool was_up;        /* its runner was heard since it was made, or since our start         */
+        bool billed;        /* bill_nano is what its provider billed, all of it */
+        uint8_t bill_asked; /* so often in vain */
+        int64_t bill_nano;
         bool listed;            /* in the list that is being read                                     */
         int64_t alive_wall_us;  /* last described as not gone                                         */
         int64_t renew_boot_us;  /* a renewal that failed is tried again then                          */
@@ -559,6 +562,8 @@ void rent_ended(struct turn *t, struct op *op, const json_t *answer);
 void rent_end_refused(struct turn *t, struct op *op, const struct pd_error *err);
 /* A machine as the provider describes it now. */
 void rent_seen(struct turn *t, struct mach *m, const json_t *item);
+/* Its provider says that it is gone: asked for its bill first, and then rent_gone(). */
+void rent_over(struct turn *t, struct mach *m, enum pd_machine_reason reason);
 void rent_end_again(struct turn *t, struct mach *m); /* the call for one that is being ended already */
 /* When its provider ends it whatever we do (P-10); 0 = never. */
 int64_t machine_ends_wall_us(const struct mach *m);

@@ -174,7 +174,7 @@ void money_cancel(struct turn *t, struct id machine)
         if (!k)
                 return;
         if (ledger_hold_at(l, k->hold)->lines > 0) { /* counted as if it ran: taken back to its start */
-                money_close(t, k, ledger_hold_at(l, k->hold)->from_wall_us);
+                money_close(t, k, ledger_hold_at(l, k->hold)->from_wall_us, 0);
                 return;
         }
         if (ledger_cancel(l, k->hold, &c, &err) >= 0) {
@@ -280,7 +280,7 @@ void money_end(struct turn *t, struct mach *m, int64_t end_wall_us)
         struct stake *k = money_stake_of_machine(t->engine, m->rec.id);
 
         if (k)
-                money_close(t, k, end_wall_us);
+                money_close(t, k, end_wall_us, m->billed ? m->bill_nano : -1);
 }
 
 void money_leave(struct turn *t, struct mach *m)
@@ -393,7 +393,7 @@ void money_stay_end(struct turn *t, struct entry *en, int64_t end_wall_us)
         struct stake *k = money_stake_of_stay(t->engine, en->job.machine, en->job.id);
 
         if (k)
-                money_close(t, k, end_wall_us < t->now_wall_us ? end_wall_us : t->now_wall_us);
+                money_close(t, k, end_wall_us < t->now_wall_us ? end_wall_us : t->now_wall_us, -1);
 }
 
 /* Is it there for the job: does the job run on it, or move to or from it? */
@@ -425,7 +425,8 @@ void money_job_changed(struct turn *t, struct entry *en, const struct job *befor
 
                 if (!k->stay || !id_equal(k->job, after->id) || stays_on(after, k->machine))
                         continue;
-                money_close(t, k, id_equal(k->machine, before->machine) ? stay_over(t, before, after) : t->now_wall_us);
+                money_close(
+                        t, k, id_equal(k->machine, before->machine) ? stay_over(t, before, after) : t->now_wall_us, -1);
         }
         if (after->state == JOB_RUNNING && before->state != JOB_RUNNING)
                 money_stay_begin(t, en);

@@ -28,7 +28,8 @@ struct stake *money_stake_of_stay(const struct engine *e, struct id machine, str
 /* Opens a hold and its bill. r as of ledger_reserve(). */
 int money_open(struct turn *t, const struct ledger_terms *terms, const struct store_bill *bill, bool stay,
         int64_t stop_wall_us, struct pd_error *err);
-void money_close(struct turn *t, struct stake *k, int64_t end_wall_us);
+/* bill_nano: the provider's own, for all of it; -1 = not known. */
+void money_close(struct turn *t, struct stake *k, int64_t end_wall_us, int64_t bill_nano);
 /* Posted up to then, across the ends of months. */
 void money_post(struct turn *t, uint32_t hold, int64_t until_wall_us);
 int64_t money_unposted(const struct ledger_hold *h, int64_t now_wall_us);

@@ -88,7 +88,7 @@ void money_post(struct turn *t, uint32_t hold, int64_t until_wall_us)
                 money_put(t, &c);
 }
 
-void money_close(struct turn *t, struct stake *k, int64_t end_wall_us)
+void money_close(struct turn *t, struct stake *k, int64_t end_wall_us, int64_t bill_nano)
 {
         struct books *m = t->engine->money;
         const struct ledger_hold *h = ledger_hold_at(&m->ledger, k->hold);
@@ -103,6 +103,8 @@ void money_close(struct turn *t, struct stake *k, int64_t end_wall_us)
         if (!closed)
                 return;
         money_put(t, &c);
+        if (bill_nano >= 0 && done(ledger_correct(&m->ledger, k->hold, bill_nano, &c, &err), &err, "correct a bill"))
+                money_put(t, &c);
         if (done(ledger_forget(&m->ledger, k->hold, &c, &err), &err, "forget a reservation"))
                 money_put(t, &c);
         vec_swap_remove(&m->stakes, k - m->stakes.at);

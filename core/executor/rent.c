@@ -235,7 +235,7 @@ void rent_seen(struct turn *t, struct mach *m, const json_t *item)
         m->seen_state = (uint8_t)js_int(item, "state", PD_MACHINE_RUNNING);
         m->reason = (uint8_t)js_int(item, "reason", PD_REASON_NONE);
         if (m->seen_state == PD_MACHINE_GONE) {
-                rent_gone(t, m, t->now_wall_us, (enum pd_machine_reason)m->reason);
+                rent_over(t, m, (enum pd_machine_reason)m->reason);
                 return;
         }
         m->alive_wall_us = t->now_wall_us;

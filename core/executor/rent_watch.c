@@ -186,7 +186,7 @@ static void on_described(
         if (!t)
                 return;
         if (err)
-                rent_gone(t, m, t->now_wall_us, (enum pd_machine_reason)m->reason);
+                rent_over(t, m, (enum pd_machine_reason)m->reason);
         else
                 rent_seen(t, m, item);
         turn_end(t);

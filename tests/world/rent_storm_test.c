@@ -153,6 +153,11 @@ static void one(uint64_t seed, const char *lease)
         if (!tap_ok(rented_truth(&s->w).there == placed,
                     "law 24 law 9 a machine for each job that runs, and none besides, seed %s", text))
                 tap_note("%d machines, %d jobs run", rented_truth(&s->w).there, placed);
+        for (size_t i = 0; i < s->ids_n; i++)
+                scene_act(&s->w, "stop", s->ids[i], NULL);
+        world_run(&s->w, HOUR);
+        tap_int(rented_truth(&s->w).there, 0, "law 24 none stays when all are stopped");
+        tap_int(rented_counted(&s->w), rented_billed(&s->w), "law 7 law 25 the ledger equals the bill, to the nano");
         tap_note("%zu jobs, %d machines in all, %zu deaths", s->ids_n, rented_truth(&s->w).ever, s->deaths);
         rented_end(&s->w);
         free(s);
@@ -163,7 +168,7 @@ int main(void)
         static const char *const leases[] = { "native", "external", "guest", "fixed" };
         const char *only = getenv("STORM_SEED"), *n = getenv("STORM_SEEDS");
 
-        for (uint64_t seed = 1; seed <= (n ? strtoull(n, NULL, 10) : 8); seed++)
+        for (uint64_t seed = 1; seed <= (n ? strtoull(n, NULL, 10) : getenv("TESTS_FULL") ? 60 : 4); seed++)
                 if (!only || strtoull(only, NULL, 10) == seed)
                         one(seed, leases[seed % 4]);
         return tap_done();

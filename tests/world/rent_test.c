@@ -40,6 +40,8 @@ static void comes_and_goes(void)
         tap_str(world_job(&w, id, "result"), "succeeded", "its end is seen");
         tap_int(rented_truth(&w).there, 0, "law 24 the machine goes with its job");
         tap_ok(rented_machine(&w, 0) == NULL, "... and from portald's list when the provider confirms it");
+        tap_int(rented_counted(&w), rented_billed(&w), "law 7 the ledger ends with the provider's bill, to the nano");
+        tap_ok(rented_billed(&w) > 0, "... which is one");
         rented_end(&w);
 }
 

@@ -51,6 +51,50 @@ __attribute__((unused)) static struct rented_truth rented_truth(struct world *w)
         return t;
 }
 
+__attribute__((unused)) static int rented_sum(void *arg, const struct cloud_machine *m)
+{
+        struct rented_bill {
+                const struct cloud *cloud;
+                int64_t nano;
+        } *b = arg;
+
+        b->nano += m->foreign ? 0 : cloud_bill(b->cloud, m, INT64_MAX - 1);
+        return 0;
+}
+
+/* What the cloud has billed for machines that are gone all of them. */
+__attribute__((unused)) static int64_t rented_billed(struct world *w)
+{
+        struct {
+                const struct cloud *cloud;
+                int64_t nano;
+        } b = { world_cloud_of(w->connections.at[0]), 0 };
+
+        (void)cloud_each(b.cloud, rented_sum, &b);
+        return b.nano;
+}
+
+/* What portald says that all jobs cost. */
+__attribute__((unused)) static int bill_line(void *arg, const struct store_bill *b, const struct ledger_line *line)
+{
+        int64_t *sum = arg;
+
+        (void)b;
+        *sum += line->nano;
+        return 0;
+}
+
+__attribute__((unused)) static int64_t rented_counted(struct world *w)
+{
+        const struct store_bill_filter all = { .from_wall_us = INT64_MIN, .until_wall_us = INT64_MAX };
+        struct pd_error err;
+        int64_t sum = 0;
+
+        if (store_scan_bill(w->store, &all, bill_line, &sum, &err) < 0)
+                tap_note("%s", err.text);
+        return sum;
+}
+
 /* One as the API shows it; good until the next call. NULL = there is none. */
 __attribute__((unused)) static const json_t *rented_machine(struct world *w, size_t i)
 {
