@@ -174,7 +174,7 @@ static void look(struct run *r, struct try_life *l)
                 (void)str_format(l->result, sizeof l->result, "%s", js_str(reply.body, "result", ""));
         }
         (void)str_format(l->cause, sizeof l->cause, "%s", js_str(reply.body, "cause", ""));
-        l->cost_nano = js_int(json_object_get(reply.body, "cost"), "nano", l->cost_nano);
+        l->cost_nano = js_int(json_object_get(reply.body, "cost"), "spent_nano", l->cost_nano);
         reply_clear(&reply);
 }
 

@@ -126,7 +126,7 @@ static int at_the_end(struct world *w, struct try_result *r)
                 struct reply reply;
 
                 world_ask(w, "show", l->id, NULL, NULL, &reply);
-                l->cost_nano = js_int(json_object_get(reply.body, "cost"), "nano", 0);
+                l->cost_nano = js_int(json_object_get(reply.body, "cost"), "spent_nano", 0);
                 reply_clear(&reply);
                 try_tell(w, l, NULL);
                 world_ask(w, "explain", l->id, NULL, NULL, &reply);
