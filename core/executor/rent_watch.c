@@ -9,22 +9,19 @@
 #define LIST_ENDING_US (15 * USEC_PER_SEC) /* while a machine is being ended */
 #define LIST_RETRY_US (10 * USEC_PER_SEC)
 #define LIST_RETRY_MAX_US (5 * USEC_PER_MIN)
-#define LOOK_US (5 * USEC_PER_SEC)
-#define LOOK_MAX_US USEC_PER_MIN
 #define NOTICE_US (20 * USEC_PER_SEC)
 #define LEASE_READ_US (10 * USEC_PER_MIN) /* N-05 */
 #define NOT_UP_US (20 * USEC_PER_MIN)     /* a machine whose runner was never heard keeps no job for longer */
 #define LATE_US USEC_PER_MIN              /* past a hard stop and its lag */
 #define END_AGAIN_US (2 * USEC_PER_MIN)
 #define END_AGAIN_MAX_US USEC_PER_HOUR
-#define ORPHANS_MAX 4096
 
 static bool dead(const struct connection *c)
 {
         return c->engine->stopping || c->removed;
 }
 
-static int64_t longer(int64_t wait_us, int64_t first_us, int64_t max_us)
+int64_t rent_longer(int64_t wait_us, int64_t first_us, int64_t max_us)
 {
         wait_us = wait_us ? wait_us * 2 : first_us;
         return wait_us < max_us ? wait_us : max_us;
@@ -39,91 +36,6 @@ static bool op_at(const struct op *op, const struct connection *c)
 {
         return (rent_is_launch(op) || op->intent.kind == INTENT_END) &&
                streq(js_str(op->body, "connection", ""), c->name);
-}
-
-/* --- orphans --- */
-static struct orphan *orphan_of(struct connection *c, const char *provider_id)
-{
-        struct orphan *o;
-
-        vec_foreach (p, &c->orphans)
-                if (streq(p->provider_id, provider_id))
-                        return p;
-        if (c->orphans.n >= ORPHANS_MAX || !vec_push(&c->orphans, (struct orphan){ .looks = 0 }))
-                return NULL;
-        o = &c->orphans.at[c->orphans.n - 1];
-        (void)str_format(o->provider_id, sizeof o->provider_id, "%s", provider_id);
-        log_warning("connection %s: machine %s carries our tag and is not in the store: it is ended when it is seen "
-                    "once more",
-                c->name, provider_id);
-        return o;
-}
-
-static void orphan_record(struct machine *rec, const struct turn *t, const struct connection *c, const json_t *item)
-{
-        const char *name = js_str(json_object_get(item, "tags"), "portald-machine", "");
-        int64_t created = js_int(item, "created_wall_us", 0);
-
-        *rec = (struct machine){ .state = PD_MACHINE_RUNNING,
-                .lease = (uint8_t)c->caps.lease,
-                .market = (uint8_t)js_int(item, "market", PD_MARKET_ON_DEMAND),
-                .created_wall_us = created && created < t->now_wall_us ? created : t->now_wall_us,
-                .stop_sure_wall_us = js_int(item, "stop_wall_us", 0),
-                .stop_possible_wall_us = js_int(item, "stop_wall_us", 0) };
-        (void)str_format(rec->connection, sizeof rec->connection, "%s", c->name);
-        (void)str_format(rec->zone, sizeof rec->zone, "%s", js_str(item, "zone", ""));
-        (void)str_format(rec->type, sizeof rec->type, "%s", js_str(item, "type", ""));
-        (void)str_format(rec->provider_id, sizeof rec->provider_id, "%s", js_str(item, "id", ""));
-        if (id_parse(ID_MACHINE, name, &rec->id))
-                (void)str_format(rec->token, sizeof rec->token, "%s", js_str(item, "op_token", name));
-        else
-                rec->id = engine_id(t->engine);
-}
-
-static void orphan_price(struct machine *rec, const struct connection *c)
-{
-        const json_t *offer = connection_offer(c, rec->zone, rec->type, rec->market);
-
-        rec->price_nano_hour = js_int(offer, "price_nano_hour", 0);
-        (void)str_format(rec->currency, sizeof rec->currency, "%s", js_str(offer, "currency", ""));
-}
-
-static void orphan_end(struct turn *t, struct connection *c, const json_t *item)
-{
-        struct machine rec;
-        struct mach *m;
-
-        orphan_record(&rec, t, c, item);
-        orphan_price(&rec, c);
-        m = machine_find(t->engine, rec.id);
-        if (m && m->rec.state != PD_MACHINE_GONE) { /* a second one under the name of a machine that we have */
-                rec.id = engine_id(t->engine);
-                rec.token[0] = '\0';
-                m = NULL;
-        }
-        if (m)
-                m->rec = rec; /* it was believed gone */
-        else
-                m = machine_add(t->engine, &rec);
-        if (!m)
-                return;
-        m->orphan = true;
-        txn_machine(t->txn, &m->rec);
-        money_found(t, m);
-        rent_end(t, m, "it carries our tag, and no record of it was in the store");
-}
-
-static void orphan_look(struct turn *t, struct connection *c, const json_t *item)
-{
-        struct orphan *o = orphan_of(c, js_str(item, "id", ""));
-
-        if (!o)
-                return;
-        o->seen = true;
-        if (++o->looks < 2)
-                return;
-        orphan_end(t, c, item);
-        o->seen = false; /* it has a record now */
 }
 
 /* --- a list --- */
@@ -157,7 +69,7 @@ static void listed_one(struct turn *t, struct connection *c, const json_t *item)
         if (op || js_int(item, "state", 0) == PD_MACHINE_GONE)
                 return;                                                     /* its answer is on its way */
         if (streq(installation, store_installation(t->engine->env->store))) /* foreign ones are nobody's but theirs */
-                orphan_look(t, c, item);
+                rent_orphan(t, c, item);
 }
 
 struct ask_note {
@@ -261,7 +173,7 @@ static void ending(struct turn *t, struct connection *c, struct mach *m)
         if (m->end_boot_us && now - m->end_boot_us < c->caps.stop_lag_us + m->end_wait_us + END_AGAIN_US)
                 return;
         if (m->end_boot_us)
-                m->end_wait_us = longer(m->end_wait_us, END_AGAIN_US, END_AGAIN_MAX_US);
+                m->end_wait_us = rent_longer(m->end_wait_us, END_AGAIN_US, END_AGAIN_MAX_US);
         rent_end_again(t, m);
 }
 
@@ -332,7 +244,7 @@ static void on_list(
         if (dead(c))
                 return;
         if (err) {
-                c->list_wait_us = longer(c->list_wait_us, LIST_RETRY_US, LIST_RETRY_MAX_US);
+                c->list_wait_us = rent_longer(c->list_wait_us, LIST_RETRY_US, LIST_RETRY_MAX_US);
                 log_warning("connection %s: its machines cannot be listed: %s", c->name, err->text);
         } else {
                 c->list_wait_us = 0;
@@ -354,101 +266,6 @@ static void list(struct connection *c)
                 e->env->ops->plugin_call(c->plugin, "list_owned", args, NULL, PLUGIN_TIMEOUT_US, on_list, c, &err) >= 0;
         if (!c->listing)
                 c->list_boot_us = now_boot(e) + LIST_RETRY_US;
-}
-
-/* --- launches without an outcome --- */
-static struct op *op_of(const struct engine *e, struct id id)
-{
-        for (struct op *op = e->ops; op; op = op->next)
-                if (id_equal(op->intent.id, id))
-                        return op;
-        return NULL;
-}
-
-struct look_note {
-        struct engine *engine;
-        struct id id;
-        int64_t asked_boot_us;
-};
-
-/* The call may have had its effect up to its deadline, and the provider may show it as late as it settles. */
-static bool absence_counts(const struct op *op, const struct look_note *n)
-{
-        const struct mach *m = machine_find(op->engine, op->intent.machine);
-
-        return m && m->conn && n->asked_boot_us >= op->unknown_boot_us + PLUGIN_TIMEOUT_US + m->conn->caps.settle_us;
-}
-
-static void look_over(struct op *op, const struct look_note *n, const struct pd_error *err, const json_t *item)
-{
-        struct mach *m = machine_find(op->engine, op->intent.machine);
-        bool none = (err && err->code == PD_E_NOT_FOUND) || (!err && !item), gone = err && err->code == PD_E_GONE;
-        struct pd_error why;
-        struct turn *t;
-
-        if (item ? false : !gone && !(none && absence_counts(op, n))) {
-                rent_unknown(op);
-                return;
-        }
-        t = turn_new(op->engine);
-        if (!t)
-                return;
-        (void)pd_fail(&why, PD_E_TRANSIENT, "no answer came to its launch, and its provider knows no such machine");
-        if (item)
-                rent_launched(t, op, item);
-        else if (gone && m)
-                rent_gone(t, m, t->now_wall_us, PD_REASON_NONE);
-        else if (m && m->rec.state != PD_MACHINE_GONE)
-                rent_never(t, m, &why);
-        intent_close(t, op, item ? "ok: found by its token" : gone ? "ok: made, and gone" : "none: it never was");
-        turn_end(t);
-}
-
-static void on_looked(
-        void *arg, const struct pd_error *err, const json_t *answer, const json_t *items, const void *blob, size_t n)
-{
-        struct look_note *note = arg;
-        struct op *op = op_of(note->engine, note->id);
-
-        (void)answer, (void)blob, (void)n;
-        if (op && !note->engine->stopping) {
-                op->looking = false;
-                look_over(op, note, err, err ? NULL : json_array_get(items, 0));
-        }
-        free(note);
-}
-
-static void look(struct connection *c, struct op *op)
-{
-        struct engine *e = c->engine;
-        struct look_note *note = malloc(sizeof *note);
-        char token[ID_TEXT_MAX];
-        js_owned *args = json_pack("{s:s}", "op_token", id_format(ID_INTENT, op->intent.id, token));
-        struct pd_error err;
-
-        if (!note)
-                return;
-        *note = (struct look_note){ e, op->intent.id, now_boot(e) };
-        op->looking = true;
-        if (e->env->ops->plugin_call(c->plugin, "find", args, NULL, PLUGIN_TIMEOUT_US, on_looked, note, &err) < 0) {
-                free(note);
-                op->looking = false;
-                rent_unknown(op);
-        }
-}
-
-void rent_unknown(struct op *op)
-{
-        struct engine *e = op->engine;
-        struct connection *c = connection_find(e, js_str(op->body, "connection", ""));
-
-        op->replay = true;
-        if (!op->unknown_boot_us)
-                op->unknown_boot_us = now_boot(e);
-        op->wait_us = longer(op->wait_us, LOOK_US, LOOK_MAX_US);
-        op->due_boot_us = now_boot(e) + op->wait_us;
-        if (c)
-                rent_watch(c);
 }
 
 /* --- notices that only the provider has --- */
@@ -539,7 +356,7 @@ static void ops_due(struct connection *c, int64_t now)
                 if (!op_at(op, c) || !op->replay || op->sent || op->looking || op->due_boot_us > now)
                         continue;
                 if (rent_is_launch(op))
-                        look(c, op);
+                        rent_look(c, op);
                 else
                         intent_send(op);
         }
