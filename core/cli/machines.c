@@ -4,13 +4,30 @@
 
 #include <inttypes.h>
 
+/* What was read back, and the latest that was asked for where that is not the same. */
+static void hard_stop(const json_t *m, char *buf, size_t n)
+{
+        int64_t sure = js_int(m, "stop_sure_wall_us", 0), possible = js_int(m, "stop_possible_wall_us", 0);
+        char a[QUANTITY_MAX], b[QUANTITY_MAX];
+
+        if (!js_bool(m, "own", true) && possible > sure + USEC_PER_SEC)
+                (void)str_format(buf, n, "%s, at most %s", when(sure, a), when(possible, b));
+        else
+                (void)str_format(buf, n, "%s", when(sure, a));
+}
+
 static void add_machine(struct table *t, const json_t *m)
 {
-        char stop[QUANTITY_MAX], notice[QUANTITY_MAX], rate[QUANTITY_MAX], jobs[24], why[600] = "";
+        char stop[2 * QUANTITY_MAX + 16], notice[QUANTITY_MAX], rate[QUANTITY_MAX], jobs[48], why[600] = "";
+        const json_t *at = json_object_get(m, "jobs");
         const json_t *note;
         size_t i;
 
-        (void)str_format(jobs, sizeof jobs, "%zu", json_array_size(json_object_get(m, "jobs")));
+        if (!js_bool(m, "own", true) && json_array_size(at) == 1) /* it is there for that one */
+                (void)str_format(jobs, sizeof jobs, "%s", json_string_value(json_array_get(at, 0)));
+        else
+                (void)str_format(jobs, sizeof jobs, "%zu", json_array_size(at));
+        hard_stop(m, stop, sizeof stop);
         (void)str_format(why, sizeof why, "%s", js_str(m, "why", ""));
         json_array_foreach (json_object_get(json_object_get(m, "caps"), "notes"), i, note) {
                 size_t used = strlen(why);
@@ -21,7 +38,7 @@ static void add_machine(struct table *t, const json_t *m)
         {
                 const char *state = js_str(m, "state", "?");
                 const char *cells[] = { js_str(m, "id", "?"), js_str(m, "offer", "?"), state, js_str(m, "stream", "?"),
-                        jobs, price(json_object_get(m, "price"), rate), when(js_int(m, "stop_sure_wall_us", 0), stop),
+                        jobs, price(json_object_get(m, "price"), rate), stop,
                         when(js_int(m, "notice_wall_us", 0), notice), why };
 
                 table_row(t, cells, 3, streq(js_str(m, "stream", ""), "up") ? COLOUR_GOOD : COLOUR_BAD);
@@ -131,7 +148,7 @@ int cmd_machines(struct cli *c, const struct cli_line *line)
         struct http_reply reply = { 0 };
         int code = CLI_OK;
 
-        if (ask(c, "GET", "/v1/machines", NULL, &reply, &code))
+        if (ask(c, "GET", cli_has(line, "--orphans") ? "/v1/machines?orphans=1" : "/v1/machines", NULL, &reply, &code))
                 code = cli_has(line, "--json") ? print_json(reply.json) : print_machines(c, reply.json);
         http_reply_clear(&reply);
         return code;

@@ -522,6 +522,7 @@ json_t *place_plan(struct engine *e, const struct spec *spec, const struct setti
 
 void place_waiting(const struct engine *e, const struct job *j, char *buf, size_t n)
 {
+        char text[QUANTITY_MAX];
         bool any = false;
 
         buf[0] = '\0';
@@ -529,6 +530,8 @@ void place_waiting(const struct engine *e, const struct job *j, char *buf, size_
                 int64_t cpu, memory, gpus;
                 char offer[192], a[QUANTITY_MAX], b[QUANTITY_MAX];
 
+                if (!(*m)->rec.own)
+                        continue;
                 machine_offer_name(*m, offer, sizeof offer);
                 any = true;
                 if (!(*m)->up) {
@@ -550,8 +553,18 @@ void place_waiting(const struct engine *e, const struct job *j, char *buf, size_
                                 duration_format(
                                         ((*m)->rec.notice_wall_us - now_wall(e)) / USEC_PER_SEC * USEC_PER_SEC, a));
         }
+        for (size_t i = 0; !any && i < e->connections.n; i++) {
+                const struct connection *c = e->connections.at[i];
+
+                any = rentable(c) && json_array_size(c->offers) > 0;
+                if (any && !offer_fits(c, j))
+                        (void)str_format(buf, n, "no machine of connection %s is large enough", c->name);
+        }
         if (!any)
                 (void)str_format(buf, n, "no machine is connected yet");
+        if (!buf[0] && j->tries && j->next_try_wall_us > now_wall(e))
+                (void)str_format(buf, n, "it is tried again in %s",
+                        duration_format((j->next_try_wall_us - now_wall(e)) / USEC_PER_SEC * USEC_PER_SEC, text));
         if (!buf[0])
                 (void)str_format(buf, n, "its turn comes next");
 }

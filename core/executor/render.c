@@ -167,6 +167,12 @@ json_t *render_machine(struct engine *e, const struct mach *m)
                 m->why, "price", "nano_hour", (json_int_t)m->rec.price_nano_hour, "currency", m->rec.currency, "jobs",
                 jobs);
         set_time(o, "stop_sure_wall_us", m->rec.stop_sure_wall_us);
+        set_time(o, "stop_possible_wall_us", m->rec.stop_possible_wall_us);
+        set_time(o, "ends_wall_us", machine_ends_wall_us(m));
+        if (!m->rec.own) {
+                (void)json_object_set_new(o, "provider_id", json_string(m->rec.provider_id));
+                (void)json_object_set_new(o, "orphan", json_boolean(m->orphan));
+        }
         if (machine_noticed(e, m))
                 set_time(o, "notice_wall_us", m->rec.notice_wall_us);
         if (m->caps)

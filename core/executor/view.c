@@ -195,14 +195,25 @@ void request_show(struct engine *e, struct engine_ticket *t, const struct engine
 }
 
 /* --- machines, offers, plugins --- */
+/* Seen in one list of its provider: it has no record, and gets one when it is seen once more. */
+static json_t *render_orphan(const struct connection *c, const struct orphan *o)
+{
+        return json_pack("{s:s,s:s,s:s,s:s,s:s,s:b,s:s,s:b,s:s,s:[]}", "id", "", "connection", c->name, "offer",
+                c->name, "provider_id", o->provider_id, "state", "found", "own", 0, "stream", "down", "orphan", 1,
+                "why", "carries our tag and is not in the store: it is ended when it is listed once more", "jobs");
+}
+
 void request_machines(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
+        bool orphans = js_bool(rq->args, "orphans", false);
         json_t *list = json_array();
 
-        (void)rq;
         vec_foreach (m, &e->machines)
-                if ((*m)->rec.state != PD_MACHINE_GONE)
+                if ((*m)->rec.state != PD_MACHINE_GONE && (!orphans || (*m)->orphan))
                         (void)json_array_append_new(list, render_machine(e, *m));
+        vec_foreach (c, &e->connections)
+                for (size_t i = 0; orphans && i < (*c)->orphans.n; i++)
+                        (void)json_array_append_new(list, render_orphan(*c, &(*c)->orphans.at[i]));
         ticket_reply(t, NULL, json_pack("{s:o}", "machines", list));
 }
 

@@ -150,6 +150,8 @@ static void put_orphan(struct world *w, const char *installation)
 
 static void orphans(void)
 {
+        const json_t *found;
+        struct reply r;
         struct world w;
         char id[40];
 
@@ -158,7 +160,13 @@ static void orphans(void)
         world_submit(&w, "{}", id);
         put_orphan(&w, store_installation(w.store));
         put_orphan(&w, "ins_11111111111111111111111111");
-        world_run(&w, 10 * MIN);
+        world_run(&w, 80 * USEC_PER_SEC);
+        world_ask(&w, "machines", NULL, json_pack("{s:b}", "orphans", 1), NULL, &r);
+        found = json_array_get(json_object_get(r.body, "machines"), 0);
+        tap_str(js_str(found, "state", ""), "found", "portal machines --orphans: what was seen once");
+        tap_int((long long)json_array_size(json_object_get(r.body, "machines")), 1, "... and nothing else");
+        reply_clear(&r);
+        world_run(&w, 9 * MIN);
         tap_str(world_job(&w, id, "state"), "running", "the machine of a job");
         tap_int(rented_truth(&w).ever, 3, "law 9 one that nobody knows of and one of another installation are there");
         tap_int(rented_truth(&w).there, 2, "law 9 N-06 the orphan is ended, after two looks, the other is not");
