@@ -158,6 +158,15 @@ static void then(const json_t *e)
                 (void)printf("    %s\n", plain(js_str(state, "message", ""), text, sizeof text));
 }
 
+static void placement(const json_t *v)
+{
+        if (!v)
+                return;
+        if (*js_str(v, "offer", ""))
+                (void)printf("its turn comes next, on %s\n", js_str(v, "offer", ""));
+        losers(v);
+}
+
 static void why_not(const json_t *v)
 {
         char offer[200], why[300], would[200], figures[900], shown[900];
@@ -189,6 +198,7 @@ static int print_explain(struct cli *c, const json_t *e)
                 then(e);
         else
                 (void)printf("%s is %s\n", js_str(e, "job", "?"), js_str(e, "state", "?"));
+        placement(json_object_get(e, "placement"));
         why_not(json_object_get(e, "why_not"));
         if (json_array_size(json_object_get(e, "decisions")) > 0)
                 (void)printf("%sdecisions%s\n", colour_on(colour, COLOUR_BOLD), colour_off(colour));

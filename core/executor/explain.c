@@ -138,6 +138,8 @@ static int explain(
         }
         SET(o, "now", at == INT64_MAX ? now_json(e, en) : json_array());
         (void)json_object_set(o, "settings", origins);
+        if (at == INT64_MAX && en && en->job.state == JOB_QUEUED)
+                SET(o, "placement", waiting_for(e, en));
         if (not_offer) {
                 verdict = why_not(e, j->id, not_offer, err);
                 if (!verdict)

@@ -491,6 +491,8 @@ struct verdict {          /* of one offer for a running job */
 };
 void evidence_verdict(const struct gathered *g, const struct policy_offer *o, struct verdict *ret);
 json_t *evidence_of(const struct gathered *g, const struct policy_decision *d);
+/* Of a queued job: the offers as placement ranks them now, as evidence. NULL = it cannot be said. */
+json_t *waiting_for(struct engine *e, struct entry *en);
 json_t *evidence_of_place(
         const struct offers *k, const struct placement_choice *c, size_t ok, const struct placement_need *need);
 

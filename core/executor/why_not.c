@@ -160,6 +160,24 @@ static json_t *judged(struct engine *e, struct entry *en, const struct known *o,
         return ret;
 }
 
+json_t *waiting_for(struct engine *e, struct entry *en)
+{
+        struct offers k = { 0 };
+        pd_cleanup(freep) struct placement_choice *c = NULL;
+        pd_cleanup(spec_freep) struct spec *s = NULL;
+        struct placement_need need;
+        struct settings set;
+        struct pd_error err;
+        json_t *ret = NULL;
+        size_t ok;
+
+        if (job_load_spec(e, en->job.id, &s, &set, NULL, NULL, &err) >= 0 &&
+                offers_rank(e, en, s, &set, &k, &need, &c, &ok, &err) >= 0)
+                ret = evidence_of_place(&k, c, ok, &need);
+        offers_free(&k);
+        return ret;
+}
+
 json_t *why_not(struct engine *e, struct id job, const char *name, struct pd_error *err)
 {
         const struct offers_known *k = known_now(e);

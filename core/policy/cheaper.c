@@ -8,7 +8,5 @@ struct policy_decision policy_cheaper(POLICY_ARGS)
                 return policy_keep("cheaper", INT64_MAX, s->ret ? "cheaper is off; return stays on" : "cheaper is off");
         if (j->pinned)
                 return policy_keep("cheaper", INT64_MAX, "it is pinned to one offer by --on");
-        if (j->offers_n == 0)
-                return policy_keep("cheaper", INT64_MAX, "no offer is given to compare with");
         return policy_look("cheaper", false, j, m, x, s, now_wall_us);
 }

@@ -183,9 +183,8 @@ struct policy_decision policy_look(const char *policy, bool spot_only, POLICY_AR
         else if (l.nearest < j->offers_n)
                 d = too_little(policy, j, m, s, &l, next);
         else
-                d = policy_keep(policy, next,
-                        l.seen ? "no offer may be chosen: of the first, %s" : "no spot offer is given to compare with",
-                        l.barred);
+                d = l.seen ? policy_keep(policy, next, "no offer may be chosen: of the first, %s", l.barred)
+                           : policy_keep(policy, next, "no %soffer is given to compare with", spot_only ? "spot " : "");
         d.looked = true;
         d.saving_nano = l.terms.saving_nano;
         d.cost_nano = l.terms.cost_nano;

@@ -12,7 +12,5 @@ struct policy_decision policy_return(POLICY_ARGS)
                 return policy_keep("return", INT64_MAX, "it is on spot already");
         if (j->no_spot)
                 return policy_keep("return", INT64_MAX, "it is never moved to spot: --no-spot");
-        if (j->offers_n == 0)
-                return policy_keep("return", INT64_MAX, "no spot offer is given to compare with");
         return policy_look("return", true, j, m, x, s, now_wall_us);
 }

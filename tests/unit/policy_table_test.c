@@ -60,8 +60,8 @@ static const struct {
         { BUDGET, "P-07 no budget", "no budget set", NULL },
         { OOM, "P-08 no report", "no report of memory pressure is given", "oom is off" },
         { LIFETIME, "P-10 no limit", "no fixed limit on its machine's life is given", "lifetime.before is off" },
-        { RETURN, "P-12 no offer", "no spot offer is given", "return is off" },
-        { CHEAPER, "P-13 no offer", "no offer is given to compare with", "cheaper is off" },
+        { RETURN, "P-12 no rate", "nothing is compared: what its machine costs", "return is off" },
+        { CHEAPER, "P-13 no rate", "nothing is compared: what its machine costs", "cheaper is off" },
         { RIGHTSIZE, "P-14 no move", "no measured peak is given", "rightsize is off" },
 };
 
@@ -90,7 +90,7 @@ static void test_waiting_rows(void)
                 c.j.pinned = false;
                 c.m.spot = true;
                 (void)expect("P-12 without a machine too", policy_table[RETURN].decide(&c.j, NULL, NULL, &c.s, NOW),
-                        POLICY_KEEP, CAUSE_NONE, "no spot offer");
+                        POLICY_KEEP, CAUSE_NONE, "its container does not run");
                 (void)expect("P-12 on spot there is nothing to return to", ask(RETURN, &c, NOW), POLICY_KEEP,
                         CAUSE_NONE, "on spot already");
         }

@@ -106,6 +106,20 @@ static const json_t *decision(const json_t *explained, const char *policy, const
         return found;
 }
 
+/* The best margin of the stretch of inaction that begins so. */
+static const char *interval_of(const json_t *explained, const char *policy, const char *why)
+{
+        const char *found = "";
+        const json_t *v;
+        size_t i;
+
+        json_array_foreach ((json_t *)(uintptr_t)json_object_get(explained, "intervals"), i, v)
+                if (streq(js_str(v, "policy", ""), policy) && strncmp(js_str(v, "why", ""), why, strlen(why)) == 0 &&
+                        js_int(v, "count", 0) > 2)
+                        found = js_str(v, "best_margin", "");
+        return found;
+}
+
 static const json_t *offer_named(struct world *w, const char *name)
 {
         static struct reply kept;
@@ -204,6 +218,8 @@ static void fifth(void)
         tap_has(js_str(v, "why", ""), "saves 19.99 %", "P-22 ... by how much");
         tap_has(js_str(v, "would", ""), "<= 0.80 USD/h", "P-22 ... and what would change it");
         tap_int(js_int(v, "rate_max_nano_hour", 0), 800000000, "P-22 ... to the nano");
+        tap_has(interval_of(explain(&w, id, NULL, 0), "cheaper", "no offer is a fifth cheaper"),
+                "if cloud/b/small costs <= 0.80 USD/h", "P-22 inaction says its best margin");
         world_run(&w, 2 * HOUR);
         tap_str(at_offer(&w, id), "cloud/b/small", "P-13 at 20.00 % it moves");
         v = json_object_get(explain(&w, id, "cloud/b/small", 0), "why_not");
@@ -262,6 +278,24 @@ static void cools(void)
                 tap_ok(js_int(d, "at_wall_us", 0) >= first + 30 * MIN, "P-16 the next move is at least 30 min later");
                 tap_str(at_offer(&w, id), OFFER_ON_DEMAND, "P-16 ... and then it looks again");
         }
+        end(&w);
+}
+
+static void waits(void)
+{
+        struct world w;
+        const json_t *p;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"
+                            "offer a/small/spot price=0.30 capacity=0 notice=2m\n"))
+                return;
+        submit(&w, OFFER_SPOT, NULL, "{}", id);
+        world_run(&w, 5 * MIN);
+        tap_has(world_job(&w, id, "waiting"), OFFER_SPOT ": ", "a waiting job says what stands against its offer");
+        p = json_object_get(explain(&w, id, NULL, 0), "placement");
+        tap_int(js_int(json_object_get(p, "rules"), "on", 0), 1,
+                "P-22 ... and explain which rule left out each other one");
         end(&w);
 }
 
@@ -428,6 +462,7 @@ int main(void)
         fifth();
         stays();
         cools();
+        waits();
         left_out();
         notice_saves();
         sizes();
