@@ -493,6 +493,8 @@ void evidence_verdict(const struct gathered *g, const struct policy_offer *o, st
 json_t *evidence_of(const struct gathered *g, const struct policy_decision *d);
 /* Of a queued job: the offers as placement ranks them now, as evidence. NULL = it cannot be said. */
 json_t *waiting_for(struct engine *e, struct entry *en);
+/* What stands between it and the nearest offer to be rented, as *o's "waiting". The list says it from the figures at hand alone. */
+void waits_for(struct engine *e, const struct job *j, json_t *o);
 json_t *evidence_of_place(
         const struct offers *k, const struct placement_choice *c, size_t ok, const struct placement_need *need);
 

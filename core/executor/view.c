@@ -165,18 +165,6 @@ static int checkpoint_one(void *arg, const struct checkpoint *c)
                        : 0;
 }
 
-/* What stands between a queued job and the offer that is nearest. The list says it from the figures at hand alone. */
-static void waits_for(struct engine *e, const struct job *j, json_t *o)
-{
-        struct entry *en = j->state == JOB_QUEUED ? jobs_find(e, j->id) : NULL;
-        js_owned *ranked = en && en->job.state == JOB_QUEUED ? waiting_for(e, en) : NULL;
-        const json_t *first = json_array_get(json_object_get(ranked, "losers"), 0);
-
-        if (first && !json_object_get(ranked, "offer"))
-                (void)json_object_set_new(
-                        o, "waiting", json_sprintf("%s: %s", js_str(first, "offer", ""), js_str(first, "why", "")));
-}
-
 void request_show(struct engine *e, struct engine_ticket *t, const struct engine_request *rq)
 {
         js_owned *doc = NULL, *origins = NULL, *history = NULL;

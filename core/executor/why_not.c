@@ -178,6 +178,18 @@ json_t *waiting_for(struct engine *e, struct entry *en)
         return ret;
 }
 
+void waits_for(struct engine *e, const struct job *j, json_t *o)
+{
+        struct entry *en = j->state == JOB_QUEUED ? jobs_find(e, j->id) : NULL;
+        js_owned *ranked = en && en->job.state == JOB_QUEUED ? waiting_for(e, en) : NULL;
+        const json_t *first = json_array_get(json_object_get(ranked, "losers"), 0);
+        const struct offers_known *k = first && !json_object_get(ranked, "offer") ? known_now(e) : NULL;
+        const struct known *offer = k ? known_find(k, js_str(first, "offer", "")) : NULL;
+
+        if (offer && !offer->own) /* of own machines place_waiting() has said more */
+                SET(o, "waiting", json_sprintf("%s: %s", offer->name, js_str(first, "why", "")));
+}
+
 json_t *why_not(struct engine *e, struct id job, const char *name, struct pd_error *err)
 {
         const struct offers_known *k = known_now(e);
