@@ -358,37 +358,6 @@ static inline bool planted(enum plant p)
 }
 #endif
 
-/* --- machines.c: connections, machines, streams, leases --- */
-/* streams.c; the second is a timer's function: the machine is asked how things stand */
-void machine_open_stream(struct mach *m);
-void machine_say_hello(void *arg);
-int connections_start(struct engine *e, struct pd_error *err);
-void connections_free(struct engine *e);
-int machine_load(struct engine *e, const struct machine *rec);
-struct mach *machine_add(struct engine *e, const struct machine *rec);
-void machine_forget(struct engine *e, struct mach *m); /* gone, and nobody speaks of it any more */
-struct connection *connection_find(const struct engine *e, const char *name);
-const json_t *connection_offer(const struct connection *c, const char *zone, const char *type, int64_t market);
-void machine_notice(struct mach *m, int64_t deadline_wall_us); /* streams.c: as seen by its runner, or its provider */
-void machine_why(struct mach *m, const char *why);
-/* streams.c: `at` on our clocks in terms of the boot clock of its machine; 0 = not known yet */
-int64_t machine_boot_us(const struct mach *m, int64_t at_wall_us);
-struct mach *machine_find(const struct engine *e, struct id id);
-struct mach *machine_of_offer(
-        const struct engine *e, const struct connection *c, const char *zone, const char *type, uint8_t market);
-void machine_ask_again(struct mach *m); /* with back-off */
-void machine_launched(struct turn *t, struct op *op, const json_t *item);
-void machine_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
-void machine_free_room(
-        const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus);
-/* A notice holds until its time: an own machine that is still there then takes jobs again. */
-bool machine_noticed(const struct engine *e, const struct mach *m);
-void machine_offer_name(const struct mach *m, char *buf, size_t n);
-void leases_review(struct engine *e);
-void lease_read_back(struct turn *t, struct op *op, const json_t *answer);
-void lease_renewed(struct turn *t, struct op *op, const json_t *answer); /* by the provider */
-void lease_not_renewed(struct turn *t, struct op *op, const struct pd_error *err);
-
 /* --- observe.c: what a runner says about a placement --- */
 void observe_placement(struct engine *e, struct mach *m, const json_t *placement, bool listed_anew);
 void observe_missing(
@@ -550,42 +519,9 @@ json_t *money_render(struct engine *e, const struct job *j); /* the API's JOB.co
 int money_may_resume(struct turn *t, const struct entry *en, const struct settings *s, struct pd_error *err);
 void money_job_over(struct engine *e, struct id job); /* it is forgotten: so is its account */
 
-/* --- rent.c: machines that cost: made, ended --- */
-/* Record (pending), hold and launch intent of a machine for this job, in the turn's transaction. NULL = *err: -PD_E_FULL is a cap, by name. */
-struct mach *rent_machine(struct turn *t, const struct entry *en, struct connection *c, const json_t *offer,
-        const struct settings *s, struct pd_error *err);
-void rent_end(struct turn *t, struct mach *m, const char *why); /* an intent to end it; own machines: nothing, ever */
-/* Proven gone: record, money, and what becomes of the job there. */
-void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_machine_reason reason);
-void rent_unneeded(struct turn *t, struct mach *m); /* a job has left it: ended unless a move or a job needs it */
-bool rent_is_launch(const struct op *op);           /* a launch of a machine that costs */
-void rent_launched(struct turn *t, struct op *op, const json_t *item);
-void rent_launch_failed(struct turn *t, struct op *op, const struct pd_error *err);
-void rent_never(struct turn *t, struct mach *m, const struct pd_error *why); /* proven that it never was */
-void rent_ended(struct turn *t, struct op *op, const json_t *answer);
-void rent_end_refused(struct turn *t, struct op *op, const struct pd_error *err);
-/* A machine as the provider describes it now. */
-void rent_seen(struct turn *t, struct mach *m, const json_t *item);
-/* Its provider says that it is gone: asked for its bill first, and then rent_gone(). */
-void rent_over(struct turn *t, struct mach *m, enum pd_machine_reason reason);
-void rent_end_again(struct turn *t, struct mach *m); /* the call for one that is being ended already */
-/* When its provider ends it whatever we do (P-10); 0 = never. */
-int64_t machine_ends_wall_us(const struct mach *m);
-void rent_stop_known(
-        struct mach *m); /* its latest hard stop is another: noted on the boot clock, which no step moves */
-bool rent_live(const struct mach *m); /* rented, and not being ended or gone */
-
-/* --- rent_orphan.c, rent_look.c --- */
-void rent_orphan(struct turn *t, struct connection *c, const json_t *item); /* seen in a list, and not known */
-void rent_look(struct connection *c, struct op *op);
-
-/* --- rent_watch.c: looked after: lists, tokens looked for, calls sent again, orphans --- */
-void rent_reconciled(struct connection *c, const json_t *items); /* its first whole list, and each with new offers */
-void rent_watch(struct connection *c);                           /* something is due: its timer is set anew        */
-void rent_due(void *arg);                                        /* a connection's timer */
-int64_t rent_longer(int64_t wait_us, int64_t first_us, int64_t max_us); /* the next wait of a back-off */
-void rent_gap(struct engine *e);  /* our clock was stepped, or we were away: no mass action before the next look  */
-void rent_unknown(struct op *op); /* a provider's call without an outcome: looked for, or sent again          */
+/* --- machines.c, streams.c, leases.c; rent*.c: machines that cost --- */
+#include "executor/machines.h"
+#include "executor/rent.h"
 
 /* --- move.c: ARCHITECTURE 5 --- */
 /* m NULL = a machine of the offer is rented first. user NULL = portald. */
