@@ -156,9 +156,11 @@ void money_found(struct turn *t, struct mach *m)
                 terms.step_us = m->conn->caps.billing_step_us;
                 terms.lag_us = m->conn->caps.stop_lag_us;
         }
+        if (store_get_bill(t->engine->env->store, terms.what, &bill, &err) >= 0)
+                terms.what = engine_id(t->engine); /* it was believed gone, and its bill closed: this is another one */
         money_turn_months(t);
         machine_offer_name(m, name, sizeof name);
-        bill_of(t, NULL, m->rec.connection, m->rec.currency, "", name, m->rec.id, m->rec.id, &bill);
+        bill_of(t, NULL, m->rec.connection, m->rec.currency, "", name, m->rec.id, terms.what, &bill);
         if (money_accounts(t, m->rec.connection, NULL, NULL, m->rec.currency, terms.account, &err) < 0 ||
                 money_open(t, &terms, &bill, false, stop > t->now_wall_us ? stop : t->now_wall_us, &err) < 0)
                 log_error("a machine that was found is on no bill: %s", err.text);
