@@ -109,11 +109,16 @@ static int suspend_later(
 int act_suspend(struct turn *t, struct entry *en, enum job_cause cause, const char *policy, const char *why,
         const char *user, struct pd_error *err)
 {
-        if (en->job.state == JOB_SUSPENDED || (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND))
+        if (en->job.state == JOB_SUSPENDED ||
+                (en->job.state == JOB_SAVING && en->job.op_mode == OP_SUSPEND && !planted(PLANT_SUSPEND_TWICE)))
                 return 0; /* it is there, or on its way (P-26: twice is once) */
         if (move_suspends(&en->job))
                 return suspend_later(t, en, cause, policy, why, user);
-        if (!en->live || (en->job.state != JOB_RUNNING && !(en->job.state == JOB_SAVING && en->job.op_mode == OP_MOVE)))
+        if (planted(PLANT_MOVE_DEAF) && en->job.state == JOB_SAVING)
+                return 0;
+        if (!en->live ||
+                (en->job.state != JOB_RUNNING &&
+                        !(en->job.state == JOB_SAVING && (en->job.op_mode == OP_MOVE || planted(PLANT_SUSPEND_TWICE)))))
                 return not_now(en, "suspended", err);
         return act_save(t, en, OP_SUSPEND, cause, policy, why, user);
 }
@@ -154,6 +159,8 @@ int act_stop(struct turn *t, struct entry *en, enum job_cause cause, bool save_f
                 return end_queued(t, en, policy, why, user);
         if (!en->live)
                 return not_now(en, "stopped", err);
+        if (planted(PLANT_STOP_WAITS) && en->job.state == JOB_SAVING)
+                return 0;
         if (rank_of((enum op_mode)en->job.op_mode, (enum job_cause)en->job.op_cause) >= rank_of(mode, cause))
                 return 0;
         if (save_first && (en->job.state == JOB_RUNNING || en->job.state == JOB_SAVING))

@@ -346,6 +346,34 @@ enum plant {
         PLANT_TTL_FORGETS,      /* running time of earlier placements does not count */
         PLANT_SAME_GENERATION,  /* a second placement keeps the generation           */
         PLANT_CLOCKS_UNCHECKED, /* waiting jobs are not looked at after a restart    */
+        PLANT_NOTICE_UNWRITTEN, /* a machine's notice is not on disk                 */
+        PLANT_SUSPEND_TWICE,    /* a second suspend is a second save                 */
+        PLANT_REFUSED_STOPS,    /* a save that is refused stops the job              */
+        PLANT_RESUME_FRESH,     /* a resume begins at the beginning                  */
+        PLANT_DROP_NEWEST,      /* of two checkpoints the older one is kept          */
+        PLANT_STOP_WAITS,       /* a stop while a save goes on is answered, not done */
+        PLANT_NO_ORDERS,        /* a runner is not told to save at a notice          */
+        PLANT_PRUNED_EARLY,     /* ended jobs go at once                             */
+        PLANT_LEASE_UNWRITTEN,  /* a later stop is asked for before it is on disk    */
+        PLANT_LEASE_UNREAD,     /* a lease counts as renewed when it is asked for    */
+        PLANT_OWN_ENDED,        /* an own machine without a job is ended             */
+        PLANT_RELEASE_LEFT,     /* what ended is not released from its machine       */
+        PLANT_EVENT_OLD,        /* an event that was overtaken is taken for new      */
+        PLANT_QUEUE_FULL_PLACE, /* a machine's room is not looked at                 */
+        PLANT_KEEP_FOREVER,     /* a suspended job has no second deadline            */
+        PLANT_MACHINE_STAYS,    /* a rented machine without a job is left running    */
+        PLANT_LAUNCH_TWICE,     /* a launch without an answer is made again          */
+        PLANT_ORPHAN_LEFT,      /* a machine with our tag and no record is left      */
+        PLANT_LIST_PROVES,      /* what one list leaves out is gone                  */
+        PLANT_COOL_FORGOTTEN,   /* an offer without capacity is tried again at once  */
+        PLANT_RECLAIMED_USED,   /* a pool that reclaimed is not left out             */
+        PLANT_MOVE_UNCHECKED,   /* a move's terms are not looked at again            */
+        PLANT_MOVE_ENDS_EARLY,  /* the source ends before the target runs            */
+        PLANT_MOVE_THAWS,       /* the source is thawed when the target has its turn */
+        PLANT_MOVE_FENCELESS,   /* a move keeps the generation                       */
+        PLANT_MOVE_NO_RETURN,   /* a target that fails takes the job with it         */
+        PLANT_MOVE_DEAF,        /* a suspension while a move saves is not done       */
+        PLANT_MOVE_LITTER,      /* what is held after a move is left                 */
         PLANT_N
 };
 #ifdef PORTALD_TEST_HOOKS

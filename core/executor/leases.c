@@ -151,7 +151,10 @@ static void lease_renew(struct mach *m, int64_t horizon_us)
         if (m->rec.own || stop > m->rec.stop_possible_wall_us)
                 m->rec.stop_possible_wall_us = stop;
         rent_stop_known(m);
-        txn_machine(t->txn, &m->rec);
+        if (planted(PLANT_LEASE_UNREAD))
+                renewed(t, m, stop);
+        if (!planted(PLANT_LEASE_UNWRITTEN))
+                txn_machine(t->txn, &m->rec);
         if (by_provider(m))
                 ask_provider(t, m, stop);
         else

@@ -55,6 +55,10 @@ void machine_free_room(
         const struct engine *e, const struct mach *m, int64_t *ret_cpu_milli, int64_t *ret_memory, int64_t *ret_gpus)
 {
         (void)e;
+        if (planted(PLANT_QUEUE_FULL_PLACE)) {
+                *ret_cpu_milli = *ret_memory = *ret_gpus = INT32_MAX;
+                return;
+        }
         *ret_cpu_milli = js_int(m->caps, "cpu_milli", 0) - m->taken.cpu_milli;
         *ret_memory = js_int(m->caps, "memory_bytes", 0) - m->taken.memory_bytes;
         *ret_gpus = js_int(m->caps, "gpus", 0) - m->taken.gpus;

@@ -64,7 +64,7 @@ void move_stop_held(struct turn *t, const struct entry *en)
         struct mach *m = machine_find(t->engine, en->job.other);
         char job[ID_TEXT_MAX];
 
-        if (!m || !en->job.other_generation ||
+        if (!m || !en->job.other_generation || planted(PLANT_MOVE_LITTER) ||
                 move_ghost_open(t->engine, INTENT_STOP, en->job.id, en->job.other, en->job.other_generation))
                 return;
         (void)ghost_op(t, INTENT_STOP, en, m, en->job.other_generation,
@@ -240,7 +240,7 @@ static bool still_holds(struct engine *e, struct entry *en, struct mach *target,
                 (void)str_format(why, n, "the target gave notice");
                 return false;
         }
-        if (en->job.flags & JOB_FLAG_MOVE_USER)
+        if ((en->job.flags & JOB_FLAG_MOVE_USER) || planted(PLANT_MOVE_UNCHECKED))
                 return true;
         live_other(en, NULL); /* the room that is kept for it there is no reason against it */
         bool holds = check_move_holds(e, en, why, n);
@@ -299,7 +299,7 @@ static struct job leave(struct turn *t, struct entry *en, const struct seen *s)
         outcome_end(t, en, &after, s);
         after.state = JOB_RESTORING;
         after.cause = CAUSE_MOVE;
-        after.generation++;
+        after.generation += !planted(PLANT_MOVE_FENCELESS);
         return after;
 }
 
@@ -420,6 +420,10 @@ void move_hand_over(struct turn *t, struct entry *en, struct mach *source, const
                 return;
         en->live->reason = reason;
         keep_stop(t, en, target);
+        if (planted(PLANT_MOVE_ENDS_EARLY))
+                move_stop_held(t, en);
+        if (planted(PLANT_MOVE_THAWS))
+                move_thaw(t, en, source);
         if (!start_there(t, en, target, &err))
                 move_target_failed(t, en, target, err.text);
 }
@@ -457,7 +461,7 @@ void move_handed_failed(struct turn *t, struct entry *en, const char *why)
         (void)str_format(text, sizeof text, "%s could not take it up: %s", name, why);
         if (en->job.op_mode == OP_SUSPEND) {
                 suspend_instead(t, en, text);
-        } else if (!is_there(source) || !en->job.other_generation) {
+        } else if (!is_there(source) || !en->job.other_generation || planted(PLANT_MOVE_NO_RETURN)) {
                 log_warning("a job was lost on both machines of its move: %s", text);
                 move_both_lost(t, en);
         } else {

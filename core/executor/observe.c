@@ -153,7 +153,7 @@ void observe_placement(struct engine *e, struct mach *m, const json_t *placement
                 stray(e, m, &s, en != NULL, listed_anew);
                 return;
         }
-        if (en->live && en->live->seen && s.seq < en->live->seq)
+        if (en->live && en->live->seen && s.seq < en->live->seq && !planted(PLANT_EVENT_OLD))
                 return; /* an answer that was overtaken */
         t = turn_new(e);
         if (!t)

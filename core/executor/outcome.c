@@ -9,6 +9,8 @@ void outcome_release(struct turn *t, struct mach *m, const struct seen *s)
 {
         struct entry ghost = { .job = { .id = s->job, .generation = s->generation } };
 
+        if (planted(PLANT_RELEASE_LEFT))
+                return;
         for (const struct op *op = t->engine->ops; op; op = op->next)
                 if (op->intent.kind == INTENT_RELEASE && id_equal(op->intent.job, s->job) &&
                         op->intent.generation == s->generation)
@@ -140,7 +142,7 @@ void outcome_checkpoint(struct turn *t, struct entry *en, struct job *after, con
                 offers_learn_save(t->engine, en->live->machine, after->state_bytes, c.took_us, c.freeze_us);
         /* law 12: the one before goes only when this one is on disk with it */
         if (!id_is_null(after->checkpoint) && !id_equal(after->checkpoint, c.id))
-                checkpoint_drop(t, en, after->checkpoint);
+                checkpoint_drop(t, en, planted(PLANT_DROP_NEWEST) ? c.id : after->checkpoint);
         after->checkpoint = c.id;
 }
 
@@ -178,7 +180,7 @@ void save_gave_up(struct turn *t, struct entry *en, const json_t *error, const j
                 en->live->refusals++;
                 en->live->refused_cause = (enum job_cause)after.op_cause;
         }
-        ends = after.op_mode == OP_STOP_SAVE;
+        ends = after.op_mode == OP_STOP_SAVE || planted(PLANT_REFUSED_STOPS);
         cause = (enum job_cause)after.op_cause;
         after.state = JOB_RUNNING;
         after.cause = CAUSE_NONE;
@@ -244,6 +246,8 @@ static void suspend_deadlines(struct turn *t, const struct entry *en, struct job
 
         after->ttl_wall_us = after->ttl_us == SETTING_OFF ? 0 : after->term_wall_us + after->ttl_us;
         after->expire_wall_us = t->now_wall_us + (s ? s->keep_us : 3 * USEC_PER_DAY);
+        if (planted(PLANT_KEEP_FOREVER))
+                after->expire_wall_us += 365 * USEC_PER_DAY;
 }
 
 void went_suspended(struct turn *t, struct entry *en, const struct seen *s, enum job_cause cause)

@@ -28,7 +28,7 @@ json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s,
                 left < 0 && j->ttl_us == SETTING_OFF ? json_null() : json_integer(left > 0 ? left : 0));
         if (en->live)
                 en->live->notice_checkpoint = notice;
-        (void)json_object_set_new(o, "on_notice", json_boolean(s->spot));
+        (void)json_object_set_new(o, "on_notice", json_boolean(s->spot && !planted(PLANT_NO_ORDERS)));
         return o;
 }
 
@@ -149,7 +149,8 @@ static void place_on(struct turn *t, struct entry *en, struct spec *s, const str
         struct mach *m, const struct placement_need *need, const char *why, json_t *evidence)
 {
         struct engine *e = t->engine;
-        bool restores = !id_is_null(en->job.checkpoint) && !(en->job.flags & JOB_FLAG_FRESH);
+        bool restores =
+                !id_is_null(en->job.checkpoint) && !(en->job.flags & JOB_FLAG_FRESH) && !planted(PLANT_RESUME_FRESH);
         struct job after = en->job;
         char offer[192], message[320];
         json_t *order;

@@ -159,7 +159,8 @@ static void leave_out(struct turn *t, const struct connection *c, const char *zo
 void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,
         int64_t until_wall_us, const char *why)
 {
-        leave_out(t, c, zone, type, market, until_wall_us, why, false);
+        if (!planted(PLANT_COOL_FORGOTTEN))
+                leave_out(t, c, zone, type, market, until_wall_us, why, false);
 }
 
 static int64_t cooldown(struct engine *e)
@@ -176,7 +177,7 @@ static int64_t cooldown(struct engine *e)
 
 void offers_reclaimed(struct turn *t, const struct mach *m)
 {
-        if (m->rec.own || m->rec.market != PD_MARKET_SPOT || !m->conn)
+        if (m->rec.own || m->rec.market != PD_MARKET_SPOT || !m->conn || planted(PLANT_RECLAIMED_USED))
                 return;
         leave_out(t, m->conn, m->rec.zone, m->rec.type, PD_MARKET_SPOT, t->now_wall_us + cooldown(t->engine),
                 "a machine of it was reclaimed", true);

@@ -40,8 +40,9 @@ void prune_due(void *arg)
 
         if (!p.turn)
                 return;
-        if (store_scan_old(
-                    e->env->store, p.turn->now_wall_us - e->site->history_us, PRUNE_A_TIME, prune_one, &p, &err) < 0)
+        if (store_scan_old(e->env->store,
+                    p.turn->now_wall_us - (planted(PLANT_PRUNED_EARLY) ? USEC_PER_HOUR : e->site->history_us),
+                    PRUNE_A_TIME, prune_one, &p, &err) < 0)
                 log_error("old jobs cannot be looked up: %s", err.text);
         turn_end(p.turn);
         if (p.n)

@@ -271,7 +271,8 @@ void rent_end(struct turn *t, struct mach *m, const char *why)
 {
         char offer[192];
 
-        if (m->rec.own || m->rec.state == PD_MACHINE_GONE || m->rec.state == PD_MACHINE_STOPPING)
+        if ((m->rec.own && !planted(PLANT_OWN_ENDED)) || m->rec.state == PD_MACHINE_GONE ||
+                m->rec.state == PD_MACHINE_STOPPING)
                 return; /* N-02: no own machine is ever ended */
         machine_offer_name(m, offer, sizeof offer);
         log_info("machine %s is ended: %s", offer, why);
@@ -395,7 +396,8 @@ void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_mach
 
 void rent_unneeded(struct turn *t, struct mach *m)
 {
-        if (!rent_live(m) || m->taken.cpu_milli > 0 || move_needs(t->engine, m))
+        if (planted(PLANT_MACHINE_STAYS) || (!rent_live(m) && !planted(PLANT_OWN_ENDED)) || m->taken.cpu_milli > 0 ||
+                move_needs(t->engine, m))
                 return;
         rent_end(t, m, "no job needs it any more");
 }

@@ -82,7 +82,7 @@ void rent_orphan(struct turn *t, struct connection *c, const json_t *item)
 {
         struct orphan *o = orphan_of(c, js_str(item, "id", ""));
 
-        if (!o)
+        if (!o || planted(PLANT_ORPHAN_LEFT))
                 return;
         o->seen = true;
         if (++o->looks < 2)

@@ -133,6 +133,15 @@ static void absent(struct connection *c)
 
                 if (!rented_at(m, c) || m->listed || !*m->rec.provider_id)
                         continue;
+                if (planted(PLANT_LIST_PROVES)) {
+                        struct turn *t = turn_new(e);
+
+                        if (t) {
+                                rent_gone(t, m, t->now_wall_us, PD_REASON_NONE);
+                                turn_end(t);
+                        }
+                        continue;
+                }
                 if (!m->absent_boot_us)
                         m->absent_boot_us = now;
                 if (now - m->absent_boot_us >= c->caps.settle_us && !m->asking)
