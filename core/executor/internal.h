@@ -346,7 +346,7 @@ enum plant {
         PLANT_TTL_FORGETS,      /* running time of earlier placements does not count */
         PLANT_SAME_GENERATION,  /* a second placement keeps the generation           */
         PLANT_CLOCKS_UNCHECKED, /* waiting jobs are not looked at after a restart    */
-        PLANT_NOTICE_UNWRITTEN, /* a machine's notice is not on disk                 */
+        PLANT_NOTICE_UNTOLD,    /* a machine is not told of the notice that a user gives */
         PLANT_SUSPEND_TWICE,    /* a second suspend is a second save                 */
         PLANT_REFUSED_STOPS,    /* a save that is refused stops the job              */
         PLANT_RESUME_FRESH,     /* a resume begins at the beginning                  */

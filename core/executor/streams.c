@@ -65,8 +65,7 @@ void machine_notice(struct mach *m, int64_t deadline_wall_us)
         if (!m->rec.notice_wall_us && deadline_wall_us)
                 offers_reclaimed(t, m); /* a user's notice is in the record before its runner tells of it */
         m->rec.notice_wall_us = deadline_wall_us;
-        if (!planted(PLANT_NOTICE_UNWRITTEN))
-                txn_machine(t->txn, &m->rec);
+        txn_machine(t->txn, &m->rec);
         turn_end(t);
         for (size_t i = 0; i < m->engine->slots_n; i++)
                 if (m->engine->slots[i] && m->engine->slots[i]->live && m->engine->slots[i]->live->machine == m)
