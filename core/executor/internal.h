@@ -374,6 +374,11 @@ enum plant {
         PLANT_MOVE_NO_RETURN,   /* a target that fails takes the job with it         */
         PLANT_MOVE_DEAF,        /* a suspension while a move saves is not done       */
         PLANT_MOVE_LITTER,      /* what is held after a move is left                 */
+        PLANT_CAP_UNCHECKED,    /* a machine is made whatever the caps say           */
+        PLANT_RENEW_OVER,       /* a renewal is asked for without a reservation      */
+        PLANT_HOLD_LEFT,        /* what was reserved for nothing stays reserved      */
+        PLANT_BILL_OPEN,        /* a machine's bill goes on after its end            */
+        PLANT_STAY_FREE,        /* a stay on an own machine is on no bill            */
         PLANT_N
 };
 #ifdef PORTALD_TEST_HOOKS

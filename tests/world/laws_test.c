@@ -5,7 +5,7 @@
 #include "simulate/cloud.h"
 
 static struct {
-        int saves, starts;
+        int saves, starts, launches;
         int64_t stop_wall_us; /* the latest that any machine was asked for */
 } asked;
 
@@ -20,7 +20,13 @@ static void request(struct world *w, struct sim_machine *m, uint64_t generation,
                 asked.stop_wall_us = js_int(body, "stop_wall_us", 0);
 }
 
-static const struct world_watch watch = { .request = request };
+static void plugin(struct world *w, const char *connection, const char *slot, const json_t *args, const char *token)
+{
+        (void)w, (void)connection, (void)args, (void)token;
+        asked.launches += streq(slot, "launch");
+}
+
+static const struct world_watch watch = { .request = request, .plugin = plugin };
 
 static bool begin(struct world *w)
 {
@@ -171,6 +177,33 @@ static void terms_change(bool change)
         world_free(&w);
 }
 
+/* One kind of machine, of which the provider has none. */
+static void no_capacity(void)
+{
+        js_owned *options = json_pack("{s:s,s:s,s:s,s:s,s:s}", "seed", "7", "types", "small", "spot", "no", "zones",
+                "1", "faults", "launch capacity always");
+        struct world w;
+        struct pd_error err;
+        char id[40];
+
+        memset(&asked, 0, sizeof asked);
+        if (!tap_ok(world_new_with(&w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0,
+                    "a world begins"))
+                return;
+        w.watch = &watch;
+        sim_tick_start(&w);
+        if (!tap_ok(world_add_sim(&w, "cloud", options, &err) != NULL, "a cloud is there") ||
+                !tap_int(world_start(&w), 0, "portald starts"))
+                return;
+        world_run(&w, MIN);
+        world_submit(&w, "{}", id);
+        world_run(&w, 5 * HOUR);
+        tap_ok(asked.launches >= 4 && asked.launches <= 11,
+                "law 26 an offer without capacity is left out for 30 min: asked %d times in 5 h", asked.launches);
+        tap_str(world_job(&w, id, "state"), "queued", "the job waits");
+        world_free(&w);
+}
+
 int main(void)
 {
         twice_is_once();
@@ -179,5 +212,6 @@ int main(void)
         lease_read_back();
         terms_change(false);
         terms_change(true);
+        no_capacity();
         return tap_done();
 }

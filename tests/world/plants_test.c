@@ -43,9 +43,9 @@ static const struct {
         { "a suspended job has no second deadline", "engine" },
         { "a rented machine without a job is left running", "rent" },
         { "a launch without an answer is made again", "rent_faults" },
-        { "a machine with our tag and no record is left", "rent_faults" },
+        { "a machine with our tag and no record is left", "rent" },
         { "what one list leaves out is gone", "rent_faults" },
-        { "an offer without capacity is tried again at once", "rent_faults" },
+        { "an offer without capacity is tried again at once", "laws" },
         { "a pool that reclaimed is not left out", "offers" },
         { "a move's terms are not looked at again", "laws" },
         { "the source of a move ends before the target runs", "move_laws" },
@@ -54,6 +54,11 @@ static const struct {
         { "a target that fails takes the job with it", "move_laws" },
         { "a suspension while a move saves is not done", "move_laws" },
         { "what is held after a move is left", "move_laws" },
+        { "a machine is made whatever the caps say", "money_rent" },
+        { "a renewal is asked for without a reservation", "money_rent" },
+        { "what was reserved for nothing stays reserved", "money_rent" },
+        { "a machine's bill goes on after its end", "money_rent" },
+        { "a stay on an own machine is on no bill", "money" },
 };
 
 #ifdef PORTALD_TEST_HOOKS
