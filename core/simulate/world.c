@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The world's life: the daemon on it, its store, its deaths; and how time goes on. */
+#include <sqlite3.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -155,7 +156,7 @@ void world_run(struct world *w, int64_t us)
 static int start(struct world *w, bool fresh)
 {
         const struct store_options o = { .dir = w->dir,
-                .new_installation = fresh,
+                .new_installation = fresh || w->keeper,
                 .vfs = w->vfs,
                 .simulated = !w->durable,
                 .installation = "ins_00000000000000000000000000" };
@@ -195,6 +196,21 @@ static void site_init(struct world *w, const json_t *settings)
                 .version = "world" };
 }
 
+/* SQLite's own memory files live as long as one connection does: this one. Nothing is written, and a death loses what it should lose. */
+static int memory_init(struct world *w)
+{
+        char path[128];
+
+        if (w->durable || w->vfs)
+                return 0;
+        w->vfs = "memdb";
+        (void)str_format(path, sizeof path, "%s/portald.db", w->dir);
+        return sqlite3_open_v2(path, (sqlite3 **)&w->keeper, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, w->vfs) ==
+                               SQLITE_OK
+                       ? 0
+                       : -1;
+}
+
 int world_new_with(struct world *w, const struct world_options *o)
 {
         const char *parent = str_or(getenv("PORTALD_WORLD_DIR"), /* in memory, the same code costs no disk */
@@ -213,6 +229,8 @@ int world_new_with(struct world *w, const struct world_options *o)
         if (!mkdtemp(w->dir) || sd_event_new(&w->loop) < 0)
                 return -1;
         site_init(w, o->settings);
+        if (memory_init(w) < 0)
+                return -1;
         if (!o->no_lab) {
                 (void)world_add_own(w, "lab", 8000, UINT64_C(16) << 30, 0);
                 w->lab = w->machines.at[0];
@@ -270,6 +288,7 @@ void world_free(struct world *w)
 
         if (w->engine || w->store)
                 stop(w);
+        (void)sqlite3_close(w->keeper);
         later_free_all(w);
         vec_free(&w->freed_timers);
         connections_free_all(w);

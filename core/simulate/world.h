@@ -199,6 +199,7 @@ struct world {
         bool durable;
         bool power_cut; /* what was not synced when it died is lost, or torn */
         const char *vfs;
+        void *keeper; /* sqlite3: holds a store that is in memory; NULL = it is on disk */
 };
 
 int world_new(struct world *w, const json_t *site_settings);

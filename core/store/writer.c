@@ -266,6 +266,7 @@ static void call_done(struct store *s)
 
 void store_flush(struct store *s)
 {
+        read_forget(s);
         do {
                 while (s->simulated && write_next(s))
                         ;

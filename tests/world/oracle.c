@@ -333,7 +333,7 @@ void oracle_up(struct oracle *o)
 
         o->watch = engine_watch_new(o->w->engine, on_change, o);
         (void)str_format(path, sizeof path, "%s/portald.db", o->w->dir);
-        if (!o->db && sqlite3_open_v2(path, (sqlite3 **)&o->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        if (!o->db && sqlite3_open_v2(path, (sqlite3 **)&o->db, SQLITE_OPEN_READONLY, o->w->vfs) != SQLITE_OK)
                 oracle_broken(o, 4, "the store cannot be read from outside");
         refresh(o);
 }
