@@ -394,3 +394,9 @@ void clouds_sync(struct world *w)
         else
                 due_at(w, &w->clouds, w->boot_us + (next > world_cloud_wall_us(w) ? next - world_cloud_wall_us(w) : 1));
 }
+
+void world_set_cap(struct world_connection *c, int64_t nano, const char *currency)
+{
+        c->cap_nano = nano;
+        (void)currency;
+}

@@ -223,6 +223,8 @@ static void measures(struct sim_machine *m)
                 if (s->memory_bytes) {
                         (void)json_object_set_new(item, "memory_bytes", json_integer(s->memory_bytes));
                         (void)json_object_set_new(item, "memory_peak_bytes", json_integer(s->memory_bytes));
+                        (void)json_object_set_new(item, "oom_kills", json_integer(s->oom_kills));
+                        (void)json_object_set_new(item, "oom_reports", json_integer(s->oom_reports));
                 }
                 (void)json_array_append_new(items, item);
         }

@@ -51,7 +51,9 @@
         X(LIST_PARTIAL, "provider's list breaks off")                      \
         X(POWER_CUT, "power cut while a change is written")                \
         X(DISK_FULL, "disk full at a write")                               \
-        X(DISK_ERROR, "disk error at a write")
+        X(DISK_ERROR, "disk error at a write")                             \
+        X(CAP_LOWERED, "cap lowered below use")                            \
+        X(MEMORY_SHORT, "out of memory, and the job lives on")
 #define WORLD_FAULT_ENUM(name_, ...) WORLD_FAULT_##name_,
 enum world_fault { WORLD_FAULTS(WORLD_FAULT_ENUM) WORLD_FAULT_N };
 #undef WORLD_FAULT_ENUM
@@ -78,6 +80,7 @@ struct sim_job { /* one placement on a simulated machine */
         int64_t started_wall_us, started_boot_us, ran_us; /* started_boot_us: this world's clock */
         int64_t cpu_us, progress_seq;
         int64_t memory_bytes; /* what it uses: its state */
+        int64_t oom_kills, oom_reports;
         json_t *order, *save, *exit, *error;
         int64_t lease_wall_us, lease_boot_us, save_until_boot_us,
                 quiet_boot_us; /* lease_boot_us: its machine's clock */
@@ -141,6 +144,7 @@ struct world_connection {
         int64_t boot_min_us, boot_max_us; /* from RUNNING to a runner that answers */
         int64_t settle_us;                /* as its caps say */
         int64_t price_nano_hour;          /* own: what its machine costs */
+        int64_t cap_nano;                 /* what may be spent there in all; 0 = no cap. As the site says now */
         bool guest;                       /* its machines end themselves: by their runner's timer */
         VEC(char *) changed;              /* machines that are another than before */
         json_t *first_stops;              /* token of a launch -> the hard stop that its user data arm */
@@ -185,7 +189,7 @@ struct world {
         bool idle;                                              /* its jobs use no CPU and report nothing */
         const char *refuse_path;                                /* saves are refused with this value      */
         const char *start_error;                                /* starts fail with this code             */
-        size_t saves, starts, stops, leases, releases, power_calls, thaws;
+        size_t saves, starts, stops, leases, releases, power_calls, thaws, moved;
         struct pd_error fatal;
         /* faults: a chance of its own, so that a fault more or less does not change what users do */
         const struct world_watch *watch;
@@ -218,6 +222,8 @@ void *world_provider_self(const struct world_connection *c);
 /* A connection of own machines; the machine is added with it. */
 struct world_connection *world_add_own(
         struct world *w, const char *name, int32_t cpu_milli, uint64_t memory_bytes, int32_t gpus);
+/* What may be spent there, as the site has it from the next world_start() or world_reload() on; 0 = no cap. */
+void world_set_cap(struct world_connection *c, int64_t nano, const char *currency);
 /* The daemon takes the site as it stands now: connections added or changed since. */
 int world_reload(struct world *w, struct pd_error *err);
 

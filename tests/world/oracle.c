@@ -76,21 +76,54 @@ int64_t oracle_running_us(const struct oracle *o, const struct sim_job *s)
         return s->started_boot_us ? o->w->boot_us - s->started_boot_us : 0;
 }
 
+int64_t oracle_ran_us(const struct oracle *o, const struct oracle_job *j)
+{
+        int64_t us = j->ran_us;
+
+        for (size_t i = 0; i < j->places_n; i++)
+                if (!j->places[i].counted && streq(j->places[i].at->job, j->id))
+                        us += j->places[i].at->ran_us + oracle_running_us(o, j->places[i].at);
+        return us;
+}
+
+bool oracle_lives(const struct oracle_job *j)
+{
+        for (size_t i = 0; i < j->places_n; i++)
+                if (!j->places[i].counted && streq(j->places[i].at->job, j->id) && world_live(j->places[i].at))
+                        return true;
+        return false;
+}
+
 /* --- the disk, from outside --- */
+/* The same few questions, prepared once: keyed by the literal's address. */
+static sqlite3_stmt *prepared(struct oracle *o, const char *sql)
+{
+        size_t i = 0;
+
+        while (i < ORACLE_QUERIES && o->queries[i].sql && o->queries[i].sql != sql)
+                i++;
+        if (i == ORACLE_QUERIES)
+                return NULL;
+        if (!o->queries[i].sql &&
+                sqlite3_prepare_v2(o->db, sql, -1, (sqlite3_stmt **)&o->queries[i].st, NULL) == SQLITE_OK)
+                o->queries[i].sql = sql;
+        return o->queries[i].sql ? o->queries[i].st : NULL;
+}
+
 int64_t oracle_disk_int(struct oracle *o, const char *sql, const char *a, const char *b)
 {
-        sqlite3_stmt *st = NULL;
+        sqlite3_stmt *st = prepared(o, sql);
         int64_t v = -1;
 
-        if (sqlite3_prepare_v2(o->db, sql, -1, &st, NULL) == SQLITE_OK) {
-                if (a)
-                        (void)sqlite3_bind_text(st, 1, a, -1, SQLITE_TRANSIENT);
-                if (b)
-                        (void)sqlite3_bind_text(st, 2, b, -1, SQLITE_TRANSIENT);
-                if (sqlite3_step(st) == SQLITE_ROW)
-                        v = sqlite3_column_int64(st, 0);
-        }
-        sqlite3_finalize(st);
+        if (!st)
+                return -1;
+        if (a)
+                (void)sqlite3_bind_text(st, 1, a, -1, SQLITE_STATIC);
+        if (b)
+                (void)sqlite3_bind_text(st, 2, b, -1, SQLITE_STATIC);
+        if (sqlite3_step(st) == SQLITE_ROW)
+                v = sqlite3_column_int64(st, 0);
+        (void)sqlite3_reset(st);
         return v;
 }
 
@@ -141,6 +174,8 @@ static void seen(struct oracle *o, const json_t *job)
                         (long long)generation);
         j->generation = generation;
         j->known = j->dirty = true;
+        if (*j->newest && streq(js_str(json_object_get(job, "checkpoint"), "id", ""), j->newest))
+                j->newest_told = true;
         if (j->ttl_us == INT64_MIN)
                 j->ttl_us = js_int(job, "ttl_us", -1);
         if (streq(j->state, "ended") && !streq(before, "ended"))
@@ -208,9 +243,10 @@ static bool may_go(const char *from, const char *to)
         static const char *const table[] = { ">queued", "queued>starting", "queued>restoring", "queued>ended",
                 "starting>running", "starting>queued", "starting>ending", "starting>ended", "restoring>running",
                 "restoring>queued", "restoring>suspended", "restoring>ending", "restoring>ended", "running>saving",
-                "running>suspended", "running>queued", "running>ending", "running>ended", "saving>running",
-                "saving>saving", "saving>suspended", "saving>queued", "saving>ending", "saving>ended",
-                "suspended>queued", "suspended>ended", "ending>ending", "ending>ended", "ended>queued" };
+                "running>restoring", "running>suspended", "running>queued", "running>ending", "running>ended",
+                "saving>running", "saving>saving", "saving>suspended", "saving>queued", "saving>restoring",
+                "restoring>restoring", "saving>ending", "saving>ended", "suspended>queued", "suspended>ended",
+                "ending>ending", "ending>ended", "ended>queued" };
         char edge[40];
 
         (void)str_format(edge, sizeof edge, "%s>%s", from, to);
@@ -290,8 +326,7 @@ static void clocks(struct oracle *o, int64_t passed_us)
 {
         for (size_t i = 0; i < o->jobs_n; i++) {
                 struct oracle_job *j = &o->jobs[i];
-                const struct sim_job *s = j->live_generation ? oracle_placement(o, j) : NULL;
-                int64_t wall = o->w->wall_us;
+                int64_t wall = o->w->wall_us, ran = oracle_ran_us(o, j);
                 bool waits = streq(j->state, "suspended");
                 bool over =
                         (j->ttl_wall_us && wall >= j->ttl_wall_us) || (j->expire_wall_us && wall >= j->expire_wall_us);
@@ -301,12 +336,10 @@ static void clocks(struct oracle *o, int64_t passed_us)
                         oracle_held(o, 15);
                 if (j->overdue_us > REVIEW_US)
                         oracle_broken(o, 15, "P-02 P-03 it waits, and its time was over an hour ago");
-                if (s && j->ttl_us >= 0 &&
-                        j->ran_us - j->lost_us + oracle_running_us(o, s) >
-                                j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
+                if (oracle_lives(j) && j->ttl_us >= 0 &&
+                        ran - j->lost_us > j->ttl_us + CHECK_US + SAVE_MAX_US + SLACK_US)
                         oracle_broken(o, 15, "P-01 its time limit is %lld s and it runs since %lld",
-                                (long long)(j->ttl_us / USEC_PER_SEC),
-                                (long long)((j->ran_us + oracle_running_us(o, s)) / USEC_PER_SEC));
+                                (long long)(j->ttl_us / USEC_PER_SEC), (long long)(ran / USEC_PER_SEC));
         }
 }
 
@@ -341,6 +374,11 @@ void oracle_up(struct oracle *o)
 void oracle_down(struct oracle *o)
 {
         o->watch = NULL; /* the engine takes it along */
+        for (size_t i = 0; i < ORACLE_QUERIES; i++) {
+                (void)sqlite3_finalize(o->queries[i].st);
+                o->queries[i].sql = NULL;
+                o->queries[i].st = NULL;
+        }
         (void)sqlite3_close(o->db);
         o->db = NULL;
 }
@@ -358,6 +396,8 @@ void oracle_after(struct oracle *o)
         (void)oracle_wall_most(o);
         if (w->fatal.code)
                 oracle_broken(o, 20, "the daemon gave up: %s", w->fatal.text);
+        if (o->money_due)
+                oracle_money(o);
         if (passed < 5 * USEC_PER_MIN)
                 return;
         if (w->engine && !w->dying) {
@@ -365,6 +405,7 @@ void oracle_after(struct oracle *o)
                 if (w->boot_us / LOOK_US != o->last_look_us / LOOK_US) {
                         look(o);
                         bounds(o);
+                        oracle_decisions(o);
                 }
         } else {
                 for (size_t i = 0; i < o->jobs_n; i++)
@@ -388,11 +429,12 @@ void oracle_settled(struct oracle *o)
                 oracle_held(o, 23);
                 if (!streq(j->state, "ended") && !streq(j->state, "suspended"))
                         oracle_broken(o, 23, "%s is still %s %s after a quiet week", j->id, j->state, j->cause);
-                if (j->live_generation)
-                        oracle_broken(o, 23, "%s is %s, and generation %llu of it still lives", j->id, j->state,
-                                (unsigned long long)j->live_generation);
+                if (oracle_lives(j))
+                        oracle_broken(o, 23, "%s is %s, and a placement of it still lives", j->id, j->state);
         }
         open = oracle_disk_int(o, "SELECT count(*) FROM intent WHERE closed_wall_us=0 AND kind<>'lease'", NULL, NULL);
         if (open)
                 oracle_broken(o, 23, "%lld intents are still open after a quiet week", (long long)open);
+        oracle_clouds_settled(o);
+        oracle_secret(o);
 }

@@ -6,12 +6,19 @@
 #ifndef TESTS_WORLD_ORACLE_H
 #define TESTS_WORLD_ORACLE_H
 
-#include "simulate/world.h"
+#include "simulate/cloud.h"
 
 #define ORACLE_JOBS 256
 #define ORACLE_LAWS 27
-#define ORACLE_POLICIES(X) X("ttl") X("idle") X("notice") X("lease")
-enum { ORACLE_POLICY_N = 4 };
+#define ORACLE_PLACES 12 /* placements of a job that are looked at side by side */
+enum { ORACLE_POLICY_N = 10 };
+extern const char *const oracle_policies[ORACLE_POLICY_N];
+
+struct oracle_place { /* a placement of a job, as the runner has it */
+        const struct sim_job *at;
+        uint64_t generation;
+        bool counted; /* its running time is in the job's */
+};
 
 struct oracle_job {
         char id[40];
@@ -22,10 +29,14 @@ struct oracle_job {
         /* as submitted */
         int64_t ttl_us /* -1 = off */, ttl_keep_us, idle_after_us;
         /* the runner's truth */
-        uint64_t live_generation /* 0 = none */, newest_generation;
+        uint64_t newest_generation;
         int64_t ran_us /* in this term, of placements that are over */, lost_us;
-        bool exited_counted, gone /* its machine forgot it */;
-        char newest[40]; /* newest committed checkpoint */
+        struct oracle_place places[ORACLE_PLACES];
+        size_t places_n;
+        uint64_t proved_generation; /* newest that ran */
+        bool gone /* its machine forgot it */, asked_move;
+        char newest[40];  /* newest committed checkpoint */
+        bool newest_told; /* ... and portald has it on disk */
         /* what the API says, on disk */
         bool known;
         char state[16], cause[16];
@@ -35,16 +46,31 @@ struct oracle_job {
         unsigned int requests;
 };
 
+#define ORACLE_QUERIES 24
+
 struct oracle {
         struct world *w;
         void *db; /* sqlite3 */
+        struct {
+                const char *sql;
+                void *st; /* sqlite3_stmt */
+        } queries[ORACLE_QUERIES];
         struct engine_watch *watch;
         struct oracle_job jobs[ORACLE_JOBS];
         size_t jobs_n;
-        uint64_t held[ORACLE_LAWS];                                /* how often a law's precondition held */
-        uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N]; /* saves by cause                      */
-        int64_t wall_max_us, last_look_us, plugin_hour;
-        unsigned int plugin_calls, leases;
+        uint64_t held[ORACLE_LAWS]; /* how often a law's precondition held */
+        uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N], kept[ORACLE_POLICY_N]; /* by decisions on disk */
+        int64_t wall_max_us, last_look_us;
+        struct {
+                int64_t hour;
+                unsigned int all, changes;
+        } calls[8]; /* by connection */
+        unsigned int leases, renewals;
+        const struct world_connection *money_due; /* an act has just changed what may be spent there */
+        int64_t dead_since_us;                    /* the daemon is dead for ever; 0 = it is not */
+        bool skewed;                              /* the wall clock stepped: the daemon's bill cannot be the cloud's */
+        char secret[24];                          /* planted in a connection's options (law 19) */
+        uint64_t cloud_struck[FAULT_KIND_N], machines, reclaims;
         bool any_notice;
         int law; /* the first one broken; 0 = none */
         char text[400];
@@ -59,8 +85,11 @@ void oracle_close(struct oracle *o);
 /* The daemon is up (again), or has gone. */
 void oracle_up(struct oracle *o);
 void oracle_down(struct oracle *o);
-void oracle_after(struct oracle *o);                             /* each event */
-void oracle_settled(struct oracle *o);                           /* at the very end: law 23 */
+void oracle_after(struct oracle *o);   /* each event */
+void oracle_settled(struct oracle *o); /* at the very end: laws 7, 9, 23-25 */
+void oracle_dead(struct oracle *o);    /* ... or the daemon is dead since, for ever: law 8 */
+void oracle_sums(struct oracle *o);    /* what the decisions say of each policy; faults of the clouds */
+void oracle_machine(struct oracle *o, const struct sim_machine *m);
 struct oracle_job *oracle_job(struct oracle *o, const char *id); /* made on first sight; NULL = too many */
 __attribute__((format(printf, 2, 3))) void oracle_log(struct oracle *o, const char *fmt, ...);
 __attribute__((format(printf, 3, 4))) void oracle_broken(struct oracle *o, int law, const char *fmt, ...);

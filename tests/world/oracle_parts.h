@@ -10,7 +10,15 @@
 void oracle_held(struct oracle *o, int law); /* its precondition, once more */
 int64_t oracle_wall_most(struct oracle *o);
 const struct sim_job *oracle_placement(const struct oracle *o, const struct oracle_job *j); /* NULL = none */
+/* In this term, as far as anybody can know. */
+int64_t oracle_ran_us(const struct oracle *o, const struct oracle_job *j);
+bool oracle_lives(const struct oracle_job *j); /* is a placement of it not over? */
+void oracle_held_ends(struct oracle *o, const struct sim_job *s, const char *by);
 int64_t oracle_running_us(const struct oracle *o, const struct sim_job *s);
+void oracle_clouds_settled(struct oracle *o);
+void oracle_secret(struct oracle *o);
+void oracle_money(struct oracle *o);
+void oracle_decisions(struct oracle *o);
 /* The first column of the first row, with up to two texts bound (NULL = none); -1 = there is no row. */
 int64_t oracle_disk_int(struct oracle *o, const char *sql, const char *a, const char *b);
 

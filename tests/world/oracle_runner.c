@@ -3,15 +3,11 @@
 #include "world/oracle_parts.h"
 
 #define REQUESTS_AN_HOUR 150
-#define PLUGIN_CALLS_AN_HOUR 1000
-
-static const char *const policies[ORACLE_POLICY_N] = { "ttl", "idle", "notice", "lease" };
-
 /* --- requests that reach the runner --- */
 /* Law 4: an open intent on disk that says this very thing. */
 static void check_recorded(struct oracle *o, const char *op, const json_t *body)
 {
-        static const char *const kinds[] = { "start", "save", "stop", "release", "lease", "notice", "drop", "forget",
+        static const char *const kinds[] = { "start", "save", "stop", "release", "lease", "drop", "forget", "thaw",
                 NULL };
         char *text;
 
@@ -28,34 +24,79 @@ static void check_recorded(struct oracle *o, const char *op, const json_t *body)
         }
 }
 
-static void check_start(struct oracle *o, struct oracle_job *j, uint64_t generation, const json_t *body)
+/* Laws 1 and 2: while this generation begins, or goes on, nothing else of the job may run: held, ended or gone. */
+static void check_alone(struct oracle *o, const struct oracle_job *j, const struct sim_machine *m, uint64_t generation,
+        const char *what)
+{
+        oracle_held(o, 1);
+        for (size_t i = 0; i < j->places_n; i++) {
+                const struct sim_job *s = j->places[i].at;
+
+                if (j->places[i].generation != s->generation || !streq(s->job, j->id) || !world_unfrozen(s) ||
+                        (s->machine == m && s->generation >= generation))
+                        continue;
+                oracle_broken(o, 2, "generation %llu is to %s while %llu is %s on %s", (unsigned long long)generation,
+                        what, (unsigned long long)s->generation, s->phase, s->machine->endpoint);
+        }
+}
+
+static void check_start(
+        struct oracle *o, struct oracle_job *j, const struct sim_machine *m, uint64_t generation, const json_t *body)
 {
         const char *restore = js_str(json_object_get(body, "restore"), "checkpoint", NULL);
-        const struct sim_job *s = oracle_placement(o, j);
-        char on_disk[48];
+        const struct sim_job *s = sim_find(m, j->id);
 
         if (s && s->generation == generation)
                 return; /* told twice */
-        oracle_held(o, 1);
         oracle_held(o, 18);
         if (j->newest_generation)
                 oracle_held(o, 2);
-        if (j->live_generation && j->live_generation != generation)
-                oracle_broken(o, 2, "generation %llu is to start while %llu lives", (unsigned long long)generation,
-                        (unsigned long long)j->live_generation);
+        check_alone(o, j, m, generation, "start");
         if (generation < j->newest_generation || (generation == j->newest_generation && !j->gone))
                 oracle_broken(o, 18, "generation %llu is to start after %llu", (unsigned long long)generation,
                         (unsigned long long)j->newest_generation);
-        (void)str_format(on_disk, sizeof on_disk, "%llu", (unsigned long long)generation);
         if (j->newest[0])
                 oracle_held(o, 5);
         if (j->rests)
                 oracle_broken(o, 5, "it is %s and started again, and nobody asked for that", j->state);
         if (restore) {
                 oracle_held(o, 12);
+                oracle_held(o, 13);
                 if (!json_object_get(o->w->checkpoints, restore))
                         oracle_broken(o, 12, "it is to run on from %s, which was dropped", restore);
+                else if (!streq(restore, j->newest) && j->newest_told)
+                        oracle_broken(
+                                o, 13, "it is to run on from %s, and its newest state is in %s", restore, j->newest);
         }
+}
+
+static void check_thaw(struct oracle *o, const struct oracle_job *j, const struct sim_machine *m, uint64_t generation)
+{
+        const struct sim_job *s = sim_find(m, j->id);
+
+        if (!s || !streq(s->phase, "held"))
+                return;
+        oracle_held(o, 2);
+        oracle_held(o, 18);
+        check_alone(o, j, m, generation, "thaw");
+        if (generation <= j->newest_generation)
+                oracle_broken(o, 18, "generation %llu is to be thawed after %llu", (unsigned long long)generation,
+                        (unsigned long long)j->newest_generation);
+}
+
+/* Law 11: what is held may go only once what took over has proven itself, or by a stronger word. */
+void oracle_held_ends(struct oracle *o, const struct sim_job *s, const char *by)
+{
+        struct oracle_job *j = streq(s->phase, "held") ? oracle_job(o, s->job) : NULL;
+
+        if (!j)
+                return;
+        oracle_held(o, 11);
+        if (j->proved_generation > s->generation || j->asked_stop || j->asked_suspend || !j->known ||
+                !(streq(j->state, "restoring") || streq(j->state, "starting") || streq(j->state, "running")))
+                return;
+        oracle_broken(o, 11, "%s ends generation %llu, which is held, before another has proven itself", by,
+                (unsigned long long)s->generation);
 }
 
 static void check_drop(struct oracle *o, const struct oracle_job *j, const json_t *body)
@@ -71,22 +112,14 @@ static void check_drop(struct oracle *o, const struct oracle_job *j, const json_
                 oracle_broken(o, 12, "ttl ended it, and its checkpoint is dropped before its time");
 }
 
-static int policy_at(const char *cause)
-{
-        for (int i = 0; i < ORACLE_POLICY_N; i++)
-                if (streq(policies[i], cause))
-                        return i;
-        return -1;
-}
-
 /* Nobody ends or suspends a job without a reason (laws 10, 20). */
-static void check_save(struct oracle *o, const struct oracle_job *j, const json_t *body)
+static void check_save(struct oracle *o, const struct oracle_job *j, const struct sim_machine *m, const json_t *body)
 {
         const char *cause = js_str(body, "cause", "");
-        const struct sim_job *s = oracle_placement(o, j);
+        const struct sim_job *s = sim_find(m, j->id);
 
         oracle_held(o, 20);
-        if (streq(cause, "user") && !j->asked_suspend)
+        if (streq(cause, "user") && !j->asked_suspend && !j->asked_move)
                 oracle_broken(o, 20, "a save for a user who never asked");
         if (s && world_live(s) && streq(cause, "idle") &&
                 o->w->boot_us - s->quiet_boot_us < j->idle_after_us - SLACK_US)
@@ -94,20 +127,22 @@ static void check_save(struct oracle *o, const struct oracle_job *j, const json_
                         (long long)((o->w->boot_us - s->quiet_boot_us) / USEC_PER_SEC));
         if (s && world_live(s) && streq(cause, "ttl")) {
                 oracle_held(o, 15);
-                if (j->ttl_us >= 0 && j->ran_us + oracle_running_us(o, s) < j->ttl_us - 2 * USEC_PER_SEC)
+                if (j->ttl_us >= 0 && oracle_ran_us(o, j) < j->ttl_us - 2 * USEC_PER_SEC)
                         oracle_broken(o, 15, "P-01 its time limit is %lld s and it ran for %lld",
-                                (long long)(j->ttl_us / USEC_PER_SEC),
-                                (long long)((j->ran_us + oracle_running_us(o, s)) / USEC_PER_SEC));
+                                (long long)(j->ttl_us / USEC_PER_SEC), (long long)(oracle_ran_us(o, j) / USEC_PER_SEC));
         }
         if (streq(cause, "notice") && !o->any_notice)
                 oracle_broken(o, 20, "a save for a notice that nobody gave");
 }
 
-static void check_stop(struct oracle *o, const struct oracle_job *j, uint64_t generation, const json_t *body)
+static void check_stop(struct oracle *o, const struct oracle_job *j, const struct sim_machine *m, uint64_t generation,
+        const json_t *body)
 {
-        const struct sim_job *s = oracle_placement(o, j);
+        const struct sim_job *s = sim_find(m, j->id);
 
         oracle_held(o, 20);
+        if (s && s->generation == generation)
+                oracle_held_ends(o, s, "a stop");
         if (!s || !world_live(s) || s->generation != generation)
                 return;
         /* a stray: the record says that this stay is over */
@@ -136,7 +171,6 @@ void oracle_request(struct oracle *o, const struct sim_machine *m, uint64_t gene
         const char *op = js_str(body, "op", "");
         struct oracle_job *j = oracle_job(o, js_str(body, "job", ""));
 
-        (void)m;
         if (!streq(op, "lease") && !streq(op, "hello") && !streq(op, "list"))
                 oracle_log(o, "-> %s %s %llu %s", op, j ? j->id + 22 : "", (unsigned long long)generation,
                         js_str(body, "cause", ""));
@@ -147,86 +181,110 @@ void oracle_request(struct oracle *o, const struct sim_machine *m, uint64_t gene
                 return;
         count(o, j, op);
         if (streq(op, "start"))
-                check_start(o, j, generation, body);
+                check_start(o, j, m, generation, body);
         else if (streq(op, "drop"))
                 check_drop(o, j, body);
         else if (streq(op, "save"))
-                check_save(o, j, body);
+                check_save(o, j, m, body);
         else if (streq(op, "stop"))
-                check_stop(o, j, generation, body);
-}
-
-void oracle_plugin(struct oracle *o, const char *connection, const char *slot, const json_t *args, const char *token)
-{
-        int64_t hour = o->w->boot_us / USEC_PER_HOUR;
-
-        (void)connection, (void)args, (void)token;
-        if (hour != o->plugin_hour) {
-                o->plugin_hour = hour;
-                o->plugin_calls = 0;
-        }
-        if (++o->plugin_calls > PLUGIN_CALLS_AN_HOUR)
-                oracle_broken(o, 26, "more than %d provider calls in an hour, the last is \"%s\"", PLUGIN_CALLS_AN_HOUR,
-                        slot);
-        oracle_held(o, 17);
-        if (streq(slot, "terminate"))
-                oracle_broken(o, 17, "an own machine was ended");
+                check_stop(o, j, m, generation, body);
+        else if (streq(op, "thaw"))
+                check_thaw(o, j, m, generation);
 }
 
 /* --- what truly happens --- */
 static void truth_saved(struct oracle *o, struct oracle_job *j, const struct sim_job *s)
 {
-        const char *state = js_str(s->save, "state", "");
-        int p = policy_at(js_str(s->save, "cause", ""));
+        const char *state = js_str(s->save, "state", ""), *id = js_str(s->save, "checkpoint", "");
 
-        if (streq(state, "committed")) {
-                if (!streq(j->newest, js_str(s->save, "checkpoint", "")) && p >= 0)
-                        o->acted[p]++;
-                (void)str_format(j->newest, sizeof j->newest, "%s", js_str(s->save, "checkpoint", ""));
-        } else if (streq(state, "refused")) {
+        if (streq(state, "refused"))
                 oracle_held(o, 10);
-                if (p >= 0)
-                        o->refused[p]++;
+        if (!streq(state, "committed") || streq(j->newest, id))
+                return;
+        (void)str_format(j->newest, sizeof j->newest, "%s", id);
+        j->newest_told = false;
+}
+
+static struct oracle_place *place_of(struct oracle_job *j, const struct sim_job *s)
+{
+        struct oracle_place *p = NULL;
+
+        for (size_t i = 0; i < j->places_n; i++)
+                if (j->places[i].at == s)
+                        p = &j->places[i];
+        for (size_t i = 0; !p && i < j->places_n; i++) /* one whose record is another job's by now, or was counted */
+                if (j->places[i].counted)
+                        p = &j->places[i], *p = (struct oracle_place){ .at = s };
+        if (!p && j->places_n < ORACLE_PLACES) {
+                p = &j->places[j->places_n++];
+                *p = (struct oracle_place){ .at = s };
         }
+        if (p && p->generation != s->generation && streq(s->phase, "preparing"))
+                p->counted = false;
+        if (p)
+                p->generation = s->generation;
+        return p;
+}
+
+/* Law 1, as things stand now. */
+static void alone(struct oracle *o, const struct oracle_job *j)
+{
+        int n = 0;
+
+        for (size_t i = 0; i < j->places_n; i++)
+                n += streq(j->places[i].at->job, j->id) && world_unfrozen(j->places[i].at);
+        if (n > 1)
+                oracle_broken(o, 1, "%d placements of %s live at once", n, j->id);
+}
+
+static void over(struct oracle *o, struct oracle_job *j, struct oracle_place *p, const struct sim_job *s)
+{
+        p->counted = true;
+        j->ran_us += s->ran_us;
+        if (!streq(s->cause, "ttl"))
+                return;
+        oracle_held(o, 15);
+        if (j->ttl_us >= 0 && j->ran_us + j->lost_us < j->ttl_us - 2 * USEC_PER_SEC)
+                oracle_broken(o, 15, "P-01 stopped for its time limit of %lld s after %lld s",
+                        (long long)(j->ttl_us / USEC_PER_SEC), (long long)(j->ran_us / USEC_PER_SEC));
 }
 
 void oracle_truth(struct oracle *o, const struct sim_job *s)
 {
         struct oracle_job *j = oracle_job(o, s->job);
-        bool live = world_live(s);
+        struct oracle_place *p = j ? place_of(j, s) : NULL;
 
-        oracle_log(o, "   %s %llu %s %s %s %s", s->job + 22, (unsigned long long)s->generation, s->phase, s->cause,
-                js_str(s->save, "state", ""), js_str(s->save, "cause", ""));
+        oracle_log(o, "   %s %llu %s %s %s %s %s", s->job + 22, (unsigned long long)s->generation, s->phase, s->cause,
+                js_str(s->save, "state", ""), js_str(s->save, "cause", ""), s->machine->endpoint + 4);
         if (!j)
                 return;
-        if (s->generation > j->newest_generation) {
-                j->newest_generation = s->generation;
-                j->exited_counted = false;
-        }
-        j->live_generation = live ? s->generation : 0;
-        j->gone = false;
-        truth_saved(o, j, s);
-        if (live || j->exited_counted)
+        if (!p) {
+                oracle_broken(o, 1, "more than %d placements of a job are not over", ORACLE_PLACES);
                 return;
-        j->exited_counted = true;
-        j->ran_us += s->ran_us;
-        if (streq(s->cause, "ttl")) {
-                oracle_held(o, 15);
-                if (j->ttl_us >= 0 && j->ran_us + j->lost_us < j->ttl_us - 2 * USEC_PER_SEC)
-                        oracle_broken(o, 15, "P-01 stopped for its time limit of %lld s after %lld s",
-                                (long long)(j->ttl_us / USEC_PER_SEC), (long long)(j->ran_us / USEC_PER_SEC));
         }
+        if (s->generation > j->newest_generation)
+                j->newest_generation = s->generation;
+        if (streq(s->phase, "running") && s->generation > j->proved_generation)
+                j->proved_generation = s->generation;
+        j->gone = false;
+        alone(o, j);
+        truth_saved(o, j, s);
+        if (!world_live(s) && !p->counted)
+                over(o, j, p, s);
 }
 
 void oracle_gone(struct oracle *o, const struct sim_job *s)
 {
         struct oracle_job *j = oracle_job(o, s->job);
+        struct oracle_place *p = j ? place_of(j, s) : NULL;
 
         if (!j)
                 return;
         oracle_log(o, "   %s %llu is gone", s->job + 22, (unsigned long long)s->generation);
-        j->gone = true;
-        if (!s->released)
+        if (s->generation == j->newest_generation)
+                j->gone = true;
+        if (!s->released && p && !p->counted)
                 j->lost_us += s->ran_us + oracle_running_us(o, s); /* nobody can know how long it ran to the end */
-        j->live_generation = 0;
+        if (p)
+                p->counted = true;
 }

@@ -126,6 +126,11 @@ static void on_struck(struct world *w, enum world_fault f)
         oracle_log(&swarm_of(w)->o, "!! %s", world_fault_names[f]);
 }
 
+static void on_machine(struct world *w, struct sim_machine *m)
+{
+        oracle_machine(&swarm_of(w)->o, m);
+}
+
 static void on_started(struct world *w)
 {
         oracle_up(&swarm_of(w)->o);
@@ -135,6 +140,7 @@ static void on_started(struct world *w)
 static void clock_step(struct swarm *s, int way)
 {
         oracle_after(&s->o); /* what was due until now may have been done */
+        s->o.skewed = true;
         world_step_clock(&s->w,
                 way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w,
                                                        world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN)));
@@ -148,19 +154,47 @@ static void reload(struct swarm *s)
         if (!s->w.engine || s->w.dying)
                 return;
         s->other_site = s->w.site;
-        s->other_connection = s->w.site_connections.at[0];
-        s->other_connection.options = s->other_options;
-        s->other_site.connections = &s->other_connection;
+        for (size_t i = 0; i < s->w.site_connections.n; i++)
+                s->other_connections[i] = s->w.site_connections.at[i];
+        s->other_connections[0].options = s->other_options;
+        s->other_site.connections = s->other_connections;
         if (engine_reload(s->w.engine, next, &err) < 0)
                 oracle_broken(&s->o, 21, "a good site was refused: %s", err.text);
 }
 
-static void down(struct swarm *s, int64_t most_us)
+/* One that answers, mostly one with something on it. */
+static struct sim_machine *any_machine(struct swarm *s)
 {
-        int64_t until = s->w.boot_us + USEC_PER_SEC + (int64_t)world_chance(&s->w, (uint64_t)most_us);
+        size_t n = s->w.machines.n, from = world_chance(&s->w, n);
 
-        if (until > s->stream_up_boot_us)
-                s->stream_up_boot_us = until;
+        for (size_t i = 0; i < 2 * n; i++) {
+                struct sim_machine *m = s->w.machines.at[(from + i) % n];
+                bool busy = false;
+
+                vec_foreach (j, &m->jobs)
+                        busy |= world_live(*j);
+                if (m->reachable && (busy || i >= n))
+                        return m;
+        }
+        return s->w.lab;
+}
+
+static void comes_back(struct world *w, void *arg)
+{
+        pd_cleanup(freep) char *endpoint = arg;
+        struct sim_machine *m = world_machine(w, endpoint);
+
+        if (m && !m->reachable)
+                sim_reach(m, true);
+}
+
+static void down(struct swarm *s, const struct sim_machine *m, int64_t most_us)
+{
+        char *endpoint = strdup(m->endpoint);
+
+        if (!endpoint)
+                abort();
+        world_later(&s->w, USEC_PER_SEC + (int64_t)world_chance(&s->w, (uint64_t)most_us), comes_back, endpoint);
 }
 
 static void strike_death(struct swarm *s)
@@ -170,26 +204,34 @@ static void strike_death(struct swarm *s)
 
 static void strike_stream(struct swarm *s)
 {
-        world_reach(&s->w, false);
-        down(s, world_chance(&s->w, 4) ? 5 * USEC_PER_MIN : 3 * USEC_PER_HOUR);
+        struct sim_machine *m = any_machine(s);
+
+        sim_reach(m, false);
+        down(s, m, world_chance(&s->w, 4) ? 5 * USEC_PER_MIN : 3 * USEC_PER_HOUR);
 }
 
 static void strike_runner(struct swarm *s)
 {
-        sim_runner_restart(s->w.lab);
-        down(s, 20 * USEC_PER_SEC);
+        struct sim_machine *m = any_machine(s);
+
+        sim_runner_restart(m);
+        down(s, m, 20 * USEC_PER_SEC);
 }
 
 static void strike_reboot(struct swarm *s)
 {
-        sim_reboot(s->w.lab);
-        down(s, 5 * USEC_PER_MIN);
+        struct sim_machine *m = any_machine(s);
+
+        sim_reboot(m);
+        down(s, m, 5 * USEC_PER_MIN);
 }
 
 static void strike_state(struct swarm *s)
 {
-        sim_state_lost(s->w.lab);
-        down(s, 5 * USEC_PER_MIN);
+        struct sim_machine *m = any_machine(s);
+
+        sim_state_lost(m);
+        down(s, m, 5 * USEC_PER_MIN);
 }
 
 static void strike_ahead(struct swarm *s)
@@ -205,12 +247,25 @@ static void strike_back(struct swarm *s)
 static void strike_notice(struct swarm *s)
 {
         s->o.any_notice = true;
-        world_notice(&s->w, 30 * USEC_PER_SEC + (int64_t)world_chance(&s->w, 3 * USEC_PER_MIN));
+        sim_notice(any_machine(s), 30 * USEC_PER_SEC + (int64_t)world_chance(&s->w, 3 * USEC_PER_MIN), "provider");
 }
 
 static void strike_measures(struct swarm *s)
 {
         s->w.no_measures_until_boot_us = s->w.boot_us + (int64_t)world_chance(&s->w, 2 * USEC_PER_HOUR);
+}
+
+/* A child of a job is killed for memory, or it says itself that it got none; it lives on. */
+static void strike_memory(struct swarm *s)
+{
+        world_each_job(&s->w, j) if (streq(j->phase, "running") && world_chance(&s->w, 2))
+        {
+                if (world_chance(&s->w, 2))
+                        j->oom_kills++;
+                else
+                        j->oom_reports++;
+                return;
+        }
 }
 
 static void (*const strikes[WORLD_FAULT_N])(struct swarm *s) = {
@@ -224,6 +279,8 @@ static void (*const strikes[WORLD_FAULT_N])(struct swarm *s) = {
         [WORLD_FAULT_RELOAD] = reload,
         [WORLD_FAULT_NOTICE_FALSE] = strike_notice,
         [WORLD_FAULT_NO_MEASURES] = strike_measures,
+        [WORLD_FAULT_CAP_LOWERED] = swarm_lower_cap,
+        [WORLD_FAULT_MEMORY_SHORT] = strike_memory,
 };
 
 /* Which kinds there are this time, and how often: a run with all of them hides what two of them do together. */
@@ -259,8 +316,6 @@ static int64_t earliest(const struct swarm *s, int64_t until, enum world_fault *
         *ret_f = WORLD_FAULT_N;
         if (!s->quiet && s->act_boot_us < until)
                 until = s->act_boot_us;
-        if (s->stream_up_boot_us && s->stream_up_boot_us < until)
-                until = s->stream_up_boot_us;
         if (s->up_boot_us && s->up_boot_us < until)
                 until = s->up_boot_us;
         for (enum world_fault f = 0; !s->quiet && f < WORLD_FAULT_N; f++)
@@ -325,9 +380,6 @@ static void due(struct swarm *s, enum world_fault f)
                 oracle_log(&s->o, "== the daemon starts");
                 if (world_restart(&s->w) < 0)
                         oracle_broken(&s->o, 3, "the daemon cannot start from what is on disk");
-        } else if (s->stream_up_boot_us && s->w.boot_us >= s->stream_up_boot_us) {
-                s->stream_up_boot_us = 0;
-                world_reach(&s->w, true);
         } else if (f != WORLD_FAULT_N && s->w.boot_us >= s->timed_boot_us[f]) {
                 s->timed_boot_us[f] =
                         s->w.boot_us + s->every_us[f] / 8 + (int64_t)world_chance(&s->w, (uint64_t)s->every_us[f] * 2);
@@ -377,9 +429,32 @@ static void begin_quiet(struct swarm *s)
         oracle_log(&s->o, "== quiet");
         if (!s->up_boot_us && !s->w.engine)
                 s->up_boot_us = s->w.boot_us;
-        if (!s->stream_up_boot_us)
-                s->stream_up_boot_us = s->w.boot_us + 1;
+        vec_foreach (m, &s->w.machines)
+                if (!(*m)->reachable)
+                        down(s, *m, USEC_PER_SEC);
         world_each_job(&s->w, j) if (world_live(j)) later(s, j, 0, swarm_span(s, USEC_PER_MIN, USEC_PER_DAY));
+}
+
+/* What a job of that id uses: mostly little, at times more than a notice can save. */
+static int64_t memory_of(struct world *w, const char *job)
+{
+        uint64_t z = swarm_of(w)->run->seed;
+
+        for (const char *p = job; *p; p++)
+                z = (z ^ (uint8_t)*p) * UINT64_C(1099511628211);
+        return (INT64_C(20) << 20) << (z >> 32) % 9;
+}
+
+/* Law 8: nobody renews, nobody ends anything from now on. */
+static bool die_for_ever(struct swarm *s, uint64_t *events)
+{
+        if (s->w.engine)
+                die(s);
+        s->up_boot_us = 0;
+        s->dead = true;
+        s->o.dead_since_us = s->w.boot_us;
+        oracle_log(&s->o, "== for ever");
+        return go_on(s, s->w.boot_us + 27 * USEC_PER_HOUR, events);
 }
 
 static void report(const struct swarm *s, struct swarm_result *ret)
@@ -395,6 +470,11 @@ static void report(const struct swarm *s, struct swarm_result *ret)
         memcpy(ret->at_work, s->w.at_work, sizeof ret->at_work);
         memcpy(ret->acted, o->acted, sizeof ret->acted);
         memcpy(ret->refused, o->refused, sizeof ret->refused);
+        memcpy(ret->kept, o->kept, sizeof ret->kept);
+        memcpy(ret->cloud_struck, o->cloud_struck, sizeof ret->cloud_struck);
+        ret->machines = o->machines;
+        ret->reclaims = o->reclaims;
+        ret->moves = s->w.moved;
         ret->jobs = o->jobs_n;
         for (size_t i = 0; i < n; i++)
                 memcpy(ret->trace[i], o->trace[(o->trace_n - n + i) % ARRAY_LEN(o->trace)], sizeof ret->trace[0]);
@@ -414,13 +494,17 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
         s->other_options = json_pack("{s:s}", "note", "other");
         oracle_init(&s->o, &s->w);
         s->o.verbose = run->verbose;
-        if (disk_install() < 0 ||
-                world_new_with(&s->w, &(struct world_options){ .settings = site, .seed = run->seed, .vfs = DISK_VFS }) <
-                        0)
+        if (disk_install() < 0 || world_new_with(&s->w, &(struct world_options){ .settings = site,
+                                                                .seed = run->seed,
+                                                                .wait = true,
+                                                                .vfs = run->seed % 3 ? NULL : DISK_VFS }) < 0)
                 abort();
-        s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, NULL, NULL };
+        s->watch = (struct world_watch){ on_request, on_truth, on_gone, on_plugin, on_struck, on_started, on_machine,
+                NULL };
         s->w.watch = &s->watch;
-        oracle_up(&s->o);
+        s->w.memory_of = memory_of;
+        if (!swarm_site(s) || world_start(&s->w) < 0)
+                abort();
         sim_tick_start(&s->w);
         ret->faults = choose_faults(s);
         for (enum world_fault f = 0; f < WORLD_FAULT_N; f++)
@@ -429,10 +513,18 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
         finished = go_on(s, s->w.boot_us + run->days * USEC_PER_DAY, &ret->events);
         if (finished && !s->o.law) {
                 begin_quiet(s);
-                finished = go_on(s, s->w.boot_us + QUIET_DAYS * USEC_PER_DAY, &ret->events);
+                if (run->seed % 5 == 3) {
+                        oracle_sums(&s->o);
+                        finished = die_for_ever(s, &ret->events);
+                        if (finished && !s->o.law)
+                                oracle_dead(&s->o);
+                } else {
+                        finished = go_on(s, s->w.boot_us + QUIET_DAYS * USEC_PER_DAY, &ret->events);
+                        if (finished && !s->o.law)
+                                oracle_settled(&s->o);
+                        oracle_sums(&s->o);
+                }
         }
-        if (finished && !s->o.law)
-                oracle_settled(&s->o);
         report(s, ret);
         ret->end = s->o.law ? SWARM_LAW : finished ? SWARM_OK : SWARM_STUCK;
         oracle_close(&s->o);

@@ -22,9 +22,9 @@ struct swarm {
         uint64_t rng, submitted, jobs_wanted;
         struct ask *asks[64];
         int64_t act_boot_us, timed_boot_us[WORLD_FAULT_N], every_us[WORLD_FAULT_N];
-        int64_t stream_up_boot_us, up_boot_us; /* when what is down comes back; 0 = it is up */
+        int64_t up_boot_us; /* when the daemon comes back; 0 = it is up */
         struct engine_site other_site;
-        struct engine_connection other_connection;
+        struct engine_connection other_connections[8];
         json_t *other_options;
         uint64_t reloads;
         uint64_t armed; /* WORLD_FAULT_BIT(enum world_fault): they strike when something is under way */
@@ -33,7 +33,7 @@ struct swarm {
         struct {
                 char key[16], body[8], job[40];
         } keys[SWARM_KEYS];
-        bool quiet;
+        bool quiet, dead; /* dead: the daemon, for ever */
 };
 
 /* The users' and the jobs' dice; the faults have their own (world_chance). */
@@ -41,6 +41,8 @@ uint64_t swarm_dice(struct swarm *s, uint64_t below);
 bool swarm_percent(struct swarm *s, uint64_t p);
 /* Mostly short, at times long: as things are. */
 int64_t swarm_span(struct swarm *s, int64_t min_us, int64_t max_us);
+bool swarm_site(struct swarm *s); /* before the daemon starts */
+void swarm_lower_cap(struct swarm *s);
 void swarm_user(struct swarm *s); /* does one thing, and says when the next follows */
 
 #endif

@@ -106,6 +106,9 @@ static json_t *settings(struct swarm *s)
         static const char *const after[] = { NULL, NULL, "10m", "2h" };
         static const char *const spot[] = { NULL, NULL, NULL, "off" };
         static const char *const deadline[] = { NULL, NULL, "30s", "2m" };
+        static const char *const budget[] = { NULL, NULL, NULL, NULL, "0.05usd", "0.5usd", "5usd" };
+        static const char *const action[] = { NULL, NULL, "stop" };
+        static const char *const expect[] = { NULL, NULL, "2h", "3d" };
         json_t *o = json_object();
 
         set(o, "ttl", one_of(s, ttl, ARRAY_LEN(ttl)));
@@ -114,8 +117,34 @@ static json_t *settings(struct swarm *s)
         set(o, "idle", one_of(s, idle, ARRAY_LEN(idle)));
         set(o, "idle.after", one_of(s, after, ARRAY_LEN(after)));
         set(o, "spot", one_of(s, spot, ARRAY_LEN(spot)));
+        set(o, "spot.use", one_of(s, spot, ARRAY_LEN(spot)));
+        set(o, "budget", one_of(s, budget, ARRAY_LEN(budget)));
+        set(o, "budget.action", one_of(s, action, ARRAY_LEN(action)));
+        set(o, "cheaper", one_of(s, spot, ARRAY_LEN(spot)));
+        set(o, "return", one_of(s, spot, ARRAY_LEN(spot)));
+        set(o, "expect", one_of(s, expect, ARRAY_LEN(expect)));
         set(o, "save.deadline", one_of(s, deadline, ARRAY_LEN(deadline)));
         return o;
+}
+
+/* Where it may run: mostly anywhere, at times one connection, at times one offer and no other. */
+static const char *place(struct swarm *s)
+{
+        static const char *const places[] = { NULL, NULL, NULL, "lab", "east", "east", "west", "west", "north",
+                "lab/here/host", "east/sim-a/small", "east/sim-a/small/spot", "west/sim-a/small/spot" };
+        const char *at = one_of(s, places, ARRAY_LEN(places));
+        char name[49];
+
+        (void)str_format(name, sizeof name, "%.*s", at ? (int)strcspn(at, "/") : 0, at ? at : "");
+        for (size_t i = 0; at && i < s->w.site_connections.n; i++)
+                if (streq(s->w.site_connections.at[i].name, name))
+                        return at;
+        return NULL;
+}
+
+static bool place_is_said(const json_t *args)
+{
+        return json_is_string(json_object_get(json_object_get(args, "spec"), "on"));
 }
 
 static void submit(struct swarm *s)
@@ -136,8 +165,11 @@ static void submit(struct swarm *s)
                 }
                 (void)json_object_clear(set_of);
         }
-        args = json_pack("{s:{s:s,s:[s,s],s:s},s:{s:o}}", "spec", "image", "oci:/srv/images/debian", "command", "train",
-                *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "settings", "flag", set_of);
+        args = json_pack("{s:{s:s,s:[s,s],s:s,s:s,s:s?},s:{s:o}}", "spec", "image", "oci:/srv/images/debian", "command",
+                "train", *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "memory", "1gb",
+                "on", *key ? NULL : place(s), "settings", "flag", set_of);
+        if (!place_is_said(args))
+                (void)json_object_del(json_object_get(args, "spec"), "on");
         ask(s, "submit", NULL, args, *key ? key : NULL, body);
 }
 
@@ -187,6 +219,14 @@ static void act_on(struct swarm *s, uint64_t what)
                 if (j)
                         j->asked_stop = true,
                         ask(s, "stop", j->id, json_pack("{s:b}", "force", swarm_percent(s, 30)), NULL, NULL);
+        } else if (what < 64) {
+                static const char *const where[] = { NULL, "lab", "lab2", "east", "west", "east/sim-a/small/spot" };
+                const char *on = one_of(s, where, ARRAY_LEN(where));
+
+                j = any_job(s, swarm_percent(s, 90) ? "running" : "");
+                if (j)
+                        j->asked_move = true,
+                        ask(s, "move", j->id, on ? json_pack("{s:s}", "on", on) : json_object(), NULL, NULL);
         } else if (what < 68) {
                 j = any_job(s, "running");
                 if (j)
