@@ -266,8 +266,8 @@ static void call_done(struct store *s)
 
 void store_flush(struct store *s)
 {
-        read_forget(s);
         do {
+                read_forget(s); /* a file in memory is not written while it is read */
                 while (s->simulated && write_next(s))
                         ;
                 call_done(s);

@@ -24,6 +24,7 @@ struct oracle_job {
         char id[40];
         bool acked; /* a user was told that it was taken */
         bool dirty; /* changed since its history was last replayed */
+        bool anywhere; /* its spec names no place */
         bool rests; /* suspended or ended, and nobody asked for a resume since */
         bool asked_stop, asked_suspend;
         /* as submitted */

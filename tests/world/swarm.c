@@ -4,7 +4,6 @@
 #include "simulate/disk.h"
 #include "world/swarm_parts.h"
 
-#define QUIET_DAYS 7
 #define EVENTS_MAX 4000000
 /* --- dice --- */
 uint64_t swarm_dice(struct swarm *s, uint64_t below)
@@ -519,7 +518,10 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
                         if (finished && !s->o.law)
                                 oracle_dead(&s->o);
                 } else {
-                        finished = go_on(s, s->w.boot_us + QUIET_DAYS * USEC_PER_DAY, &ret->events);
+                        finished = go_on(s, s->w.boot_us + 5 * USEC_PER_DAY, &ret->events);
+                        if (finished && !s->o.law)
+                                swarm_give_up(s);
+                        finished = finished && go_on(s, s->w.boot_us + 2 * USEC_PER_DAY, &ret->events);
                         if (finished && !s->o.law)
                                 oracle_settled(&s->o);
                         oracle_sums(&s->o);

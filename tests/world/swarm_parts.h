@@ -12,6 +12,7 @@ struct ask { /* a user's request; the daemon may die before it answers */
         size_t at;
         char verb[16], key[16], body[8];
         int64_t ttl_keep_us, idle_after_us; /* of a submit */
+        bool anywhere;
 };
 
 struct swarm {
@@ -42,6 +43,7 @@ bool swarm_percent(struct swarm *s, uint64_t p);
 /* Mostly short, at times long: as things are. */
 int64_t swarm_span(struct swarm *s, int64_t min_us, int64_t max_us);
 bool swarm_site(struct swarm *s); /* before the daemon starts */
+void swarm_give_up(struct swarm *s);
 void swarm_lower_cap(struct swarm *s);
 void swarm_user(struct swarm *s); /* does one thing, and says when the next follows */
 

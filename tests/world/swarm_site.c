@@ -75,7 +75,7 @@ static json_t *cloud_options(struct swarm *s, char *secret, size_t secret_n)
 {
         json_t *o = json_object();
 
-        (void)snprintf(secret, secret_n, "7%017llu", (unsigned long long)swarm_dice(s, UINT64_C(10000000000000000)));
+        (void)snprintf(secret, secret_n, "7%011llu", (unsigned long long)swarm_dice(s, UINT64_C(100000000000)));
         set(o, "seed", secret);
         set(o, "types", ONE(s, "small", "small medium", "small gpu", "medium"));
         set(o, "zones", ONE(s, "1", "2", "3"));
@@ -110,8 +110,7 @@ static void set_cap(struct swarm *s, struct world_connection *c)
 {
         static const int64_t usd[] = { 0, 0, 1, 3, 10, 40 };
 
-        c->cap_nano = usd[swarm_dice(s, ARRAY_LEN(usd))] * INT64_C(1000000000);
-        world_set_cap(c, c->cap_nano, "USD");
+        world_set_cap(c, usd[swarm_dice(s, ARRAY_LEN(usd))] * INT64_C(1000000000), "USD");
 }
 
 static bool add_cloud(struct swarm *s, size_t at)
@@ -123,7 +122,7 @@ static bool add_cloud(struct swarm *s, size_t at)
 
         c = world_add_sim(&s->w, names[at], o, &err);
         if (!c) {
-                printf("# %s: %s\n", err.subject, err.text);
+                (void)fprintf(stderr, "# %s: %s\n", err.subject, err.text);
                 return false;
         }
         c->boot_max_us = USEC_PER_SEC * (int64_t)(30 + swarm_dice(s, 300));
@@ -136,7 +135,6 @@ bool swarm_site(struct swarm *s)
         uint64_t clouds = swarm_dice(s, 8);
 
         clouds = clouds < 1 ? 0 : clouds < 4 ? 1 : clouds < 7 ? 2 : 3;
-        s->w.lab->cpu_milli = swarm_percent(s, 50) ? 8000 : 2000;
         if (swarm_percent(s, 35))
                 (void)world_add_own(&s->w, "lab2", 4000, UINT64_C(8) << 30, 0);
         for (size_t i = 0; i < clouds; i++)
@@ -157,9 +155,10 @@ void swarm_lower_cap(struct swarm *s)
 
                 if (c->own || !s->w.engine || s->w.dying)
                         continue;
-                c->cap_nano = c->cap_nano > 1 && world_chance(&s->w, 3) ? c->cap_nano / 2
-                                                                        : INT64_C(1000000) << world_chance(&s->w, 16);
-                world_set_cap(c, c->cap_nano, "USD");
+                world_set_cap(c,
+                        c->cap_nano > 1 && world_chance(&s->w, 3) ? c->cap_nano / 2
+                                                                  : INT64_C(1000000) << world_chance(&s->w, 16),
+                        "USD");
                 oracle_log(&s->o, "   the cap of %s is %lld nano", c->name, (long long)c->cap_nano);
                 if (world_reload(&s->w, &err) < 0)
                         oracle_broken(&s->o, 21, "a lower cap was refused: %s", err.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many seeds of the simulated world, in processes of their own (issue 3, law 22).
  *
- *   world_swarm_test [--seed N] [--seeds N] [--from N] [--faults MASK] [--days N] [--verbose]
+ *   world_swarm_test [--seed N] [--seeds N] [--from N] [--faults MASK] [--days N] [--verbose] [--no-shrink]
  *
  * Exit: 0 all laws held; 2 a law was broken; 3 no progress; 4 the same seed gave another digest; 5 a crash. */
 #include "tap.h"
@@ -58,6 +58,8 @@ static void tell(const struct swarm_run *run, const struct swarm_result *r, bool
                         tap_note("  with: %s", world_fault_names[f]);
 }
 
+static bool as_it_is; /* --no-shrink */
+
 static int judge(const struct swarm_run *runs, const struct swarm_result *results, size_t n, const char *what)
 {
         int worst = SWARM_OK, told = 0;
@@ -68,7 +70,7 @@ static int judge(const struct swarm_run *runs, const struct swarm_result *result
                         bad++;
                         worst = (int)results[i].end > worst ? (int)results[i].end : worst;
                         if (told < 5)
-                                tell(&runs[i], &results[i], told < 2 && !runs[i].verbose);
+                                tell(&runs[i], &results[i], told < 2 && !runs[i].verbose && !as_it_is);
                         told++;
                 }
         tap_ok(bad == 0, "%s: %zu seeds, %zu bad", what, n, bad);
@@ -189,7 +191,9 @@ static struct options read_options(int argc, char **argv)
         for (int i = 1; i < argc; i++) {
                 const char *v = i + 1 < argc ? argv[i + 1] : "";
 
-                if (streq(argv[i], "--verbose"))
+                if (streq(argv[i], "--no-shrink"))
+                        as_it_is = true;
+                else if (streq(argv[i], "--verbose"))
                         o.run.verbose = true;
                 else if (streq(argv[i], "--seed"))
                         o.run.seed = strtoull(v, NULL, 10), o.one = true, i++;

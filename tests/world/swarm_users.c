@@ -27,12 +27,14 @@ static void on_reply(void *arg, const struct pd_error *err, json_t *body, const 
         (void)blob;
         (void)n;
         if (!s->w.dying) {
-                oracle_log(&s->o, "<- %s %d %s", a->verb, err ? (int)err->code : 0, *id ? id + 22 : "");
+                oracle_log(&s->o, "<- %s %d %s%s", a->verb, err ? (int)err->code : 0, *id ? id + 22 : "",
+                        err ? err->text : "");
                 if (streq(a->verb, "submit") && !err) {
                         struct oracle_job *j = oracle_job(&s->o, id);
 
                         if (j && !j->acked) {
                                 j->acked = true;
+                                j->anywhere = a->anywhere;
                                 j->ttl_keep_us = a->ttl_keep_us;
                                 j->idle_after_us = a->idle_after_us;
                         }
@@ -81,6 +83,7 @@ static void ask(struct swarm *s, const char *verb, const char *target, json_t *a
         (void)str_format(a->body, sizeof a->body, "%s", body ? body : "");
         a->ttl_keep_us = as_span(js_str(flags, "ttl.keep", NULL), 7 * USEC_PER_DAY);
         a->idle_after_us = as_span(js_str(flags, "idle.after", NULL), 30 * USEC_PER_MIN);
+        a->anywhere = !json_object_get(json_object_get(args, "spec"), "on");
         s->asks[at] = a;
         oracle_log(&s->o, "ask %s %s", verb, target && strlen(target) > 22 ? target + 22 : "");
         (void)engine_request(s->w.engine, &rq, on_reply, a);
@@ -166,7 +169,7 @@ static void submit(struct swarm *s)
                 (void)json_object_clear(set_of);
         }
         args = json_pack("{s:{s:s,s:[s,s],s:s,s:s,s:s?},s:{s:o}}", "spec", "image", "oci:/srv/images/debian", "command",
-                "train", *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "memory", "1gb",
+                "train", *body ? body : "x", "cpus", *key ? "1" : one_of(s, cpus, ARRAY_LEN(cpus)), "memory", "1GiB",
                 "on", *key ? NULL : place(s), "settings", "flag", set_of);
         if (!place_is_said(args))
                 (void)json_object_del(json_object_get(args, "spec"), "on");
@@ -241,6 +244,19 @@ static void act_on(struct swarm *s, uint64_t what)
                 if (j)
                         ask(s, reads[swarm_dice(s, 3)], j->id, NULL, NULL, NULL);
         }
+}
+
+/* In the quiet week: who waits for a place that there is not gives up. */
+void swarm_give_up(struct swarm *s)
+{
+        for (size_t i = 0; i < s->o.jobs_n; i++)
+                if (streq(s->o.jobs[i].state, "queued")) {
+                        if (s->o.jobs[i].anywhere)
+                                oracle_broken(&s->o, 23, "%s still waits after five quiet days, and may run anywhere",
+                                        s->o.jobs[i].id);
+                        s->o.jobs[i].asked_stop = true;
+                        ask(s, "stop", s->o.jobs[i].id, NULL, NULL, NULL);
+                }
 }
 
 void swarm_user(struct swarm *s)
