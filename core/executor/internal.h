@@ -105,6 +105,7 @@ struct entry {
         size_t heap_at;                        /* its place in the heap of due times + 1; 0 = not in it */
         struct entry *queue_next, *queue_prev; /* jobs that wait for a place, oldest first */
         bool queued;
+        uint8_t looks; /* at the offers that found none, in a row: the next one comes later */
 };
 
 struct op { /* an open intent */
@@ -404,6 +405,7 @@ void start_failed(struct turn *t, struct entry *en, const struct pd_error *why);
 const char *job_vault(struct engine *e, const struct job *j, struct checkpoint *scratch);
 /* What was left out of the looks for a while is looked at again: a machine came up, offers or the site changed. */
 void place_anew(struct engine *e);
+void place_freed(struct engine *e); /* ... a job has left its place */
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc);
 int place_start(struct engine *e, struct pd_error *err);
 void place_soon(struct engine *e); /* the queue is looked at once this loop turn is over */

@@ -305,10 +305,13 @@ static void settle(struct engine *e, struct entry *en)
         enum job_state s = en->job.state;
 
         jobs_queue(e, en, s == JOB_QUEUED);
-        if (!job_state_placed(s))
-                live_free(en);
         jobs_due_wall(e, en, now_wall(e)); /* the next check finds the right due time */
-        place_soon(e);
+        if (job_state_placed(s) || !en->live) {
+                place_soon(e);
+                return;
+        }
+        live_free(en);
+        place_freed(e);
 }
 
 /* P-14 wants the peaks of all stays: what this one used goes with its record. One that leaves its place asks for what its user did. */

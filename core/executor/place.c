@@ -6,7 +6,9 @@
 #include "placement/placement.h"
 
 #define LOOKS_A_TURN 64 /* specs read from disk in one go: the loop stays quick with any queue */
-#define LOOK_AGAIN_US (10 * USEC_PER_SEC)
+#define LOOK_AGAIN_US (10 * USEC_PER_SEC) /* one that fits nowhere, doubling to ... */
+#define LOOK_AGAIN_MAX_US (160 * USEC_PER_SEC)
+#define ANEW_QUEUE_MAX 1000 /* a longer queue is not gone through for each job that leaves a place */
 
 /* --- the order --- */
 json_t *order_orders(struct turn *t, struct entry *en, const struct settings *s, const struct mach *m)
@@ -379,7 +381,9 @@ static void place_run(void *arg)
                                 next = en->job.next_try_wall_us;
                 } else {
                         /* what it asks for is not to be had now: it lets the others have their look */
-                        en->job.next_try_wall_us = now + LOOK_AGAIN_US;
+                        en->job.next_try_wall_us = now + (LOOK_AGAIN_US << en->looks);
+                        if (LOOK_AGAIN_US << en->looks < LOOK_AGAIN_MAX_US)
+                                en->looks++;
                         next = en->job.next_try_wall_us < next ? en->job.next_try_wall_us : next;
                 }
         }
@@ -398,9 +402,19 @@ void place_soon(struct engine *e)
 void place_anew(struct engine *e)
 {
         for (struct entry *en = e->queue_first; en; en = en->queue_next)
-                if (en->job.tries == 0)
+                if (en->job.tries == 0) {
                         en->job.next_try_wall_us = 0;
+                        en->looks = 0;
+                }
         place_soon(e);
+}
+
+void place_freed(struct engine *e)
+{
+        if (e->queue_n < ANEW_QUEUE_MAX)
+                place_anew(e);
+        else
+                place_soon(e);
 }
 
 int place_start(struct engine *e, struct pd_error *err)

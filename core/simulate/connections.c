@@ -397,5 +397,11 @@ void clouds_sync(struct world *w)
 
 void world_set_cap(struct world_connection *c, int64_t nano, const char *currency)
 {
-        (void)c, (void)nano, (void)currency;
+        vec_foreach (of, &c->w->site_connections)
+                if (of->name == c->name) {
+                        of->cap.amount.nano = nano;
+                        (void)str_format(
+                                of->cap.amount.currency, sizeof of->cap.amount.currency, "%s", nano ? currency : "");
+                }
+        c->cap_nano = nano;
 }
