@@ -132,8 +132,8 @@ static int move_by_policy(struct turn *t, struct entry *en, const struct policy_
                         .offer_key = d->offer_key,
                         .left_rate_nano = g.machine.rate.currency[0] ? g.machine.rate.nano : 0,
                         .cost_nano = fresh.cost_nano,
-                        .cpu_milli = fresh.cpu_milli,
-                        .memory_bytes = fresh.memory_bytes };
+                        .cpu_milli = g.looks.cpu_milli,
+                        .memory_bytes = g.looks.memory_bytes };
                 evidence = evidence_of(&g, &fresh);
                 r = move_begin(t, en, of->conn, of->offer, of->machine, d->policy, fresh.why, evidence, NULL, err);
                 if (r < 0)

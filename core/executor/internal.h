@@ -459,6 +459,8 @@ struct looks {
         struct offers offers;
         VEC(size_t) of; /* index into offers, beside each */
         char text[MARKET_WHY_MAX];
+        int32_t cpu_milli; /* what was asked of them (P-14) */
+        uint64_t memory_bytes;
 };
 /* all = false: only when it is time for a look, or its state outgrew its notice. */
 bool offers_look(struct engine *e, struct entry *en, bool all, struct looks *ret, struct policy_job *j,

@@ -326,6 +326,8 @@ bool offers_look(
         candidates(k, en, &need, &f);
         if (!look(e, en, source, &f, &need, ret))
                 return false;
+        ret->cpu_milli = need.cpu_milli;
+        ret->memory_bytes = need.memory_bytes;
         j->offers = ret->at.at;
         j->offers_n = ret->at.n;
         return true;

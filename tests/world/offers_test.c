@@ -396,6 +396,35 @@ static void sizes(void)
         end(&w);
 }
 
+/* A better size keeps no job from the only machines that there are. */
+static void too_large(void)
+{
+        struct world w;
+        const struct sim_job *s;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"
+                            "offer b/small price=1.00\n"
+                            "3h b/small price 0.50\n"))
+                return;
+        state_bytes = 14 * 1024 * MIB;
+        w.save_bytes_second = 1024 * MIB;
+        submit(&w, NULL, "15GiB", "{\"expect\": \"200h\"}", id);
+        world_run(&w, 10 * MIN);
+        scene_act(&w, "suspend", id, NULL);
+        world_run(&w, 10 * MIN);
+        scene_act(&w, "resume", id, NULL);
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "running",
+                "P-14 where no machine has room for more, it gets what was asked");
+        tap_int(world_job_int(&w, id, "memory_bytes"), 15 * 1024 * MIB, "P-14 ... as asked");
+        world_run(&w, 4 * HOUR);
+        s = world_sim(&w, id);
+        tap_str(at_offer(&w, id), "cloud/b/small", "P-14 and it moves all the same");
+        tap_int(s ? js_int(s->order, "memory_bytes", 0) : 0, 15 * 1024 * MIB, "P-14 ... as asked");
+        end(&w);
+}
+
 /* --- prices that nothing automatic is done for --- */
 static void believed(void)
 {
@@ -466,5 +495,6 @@ int main(void)
         left_out();
         notice_saves();
         sizes();
+        too_large();
         return tap_done();
 }
