@@ -191,7 +191,7 @@ const struct cli_command cli_commands[] = {
                         { "--seed", 0, "N", "of all chance (1)" }, { "--csv", 0, NULL, "CSV on stdout" }, JSON_FLAG } },
         { .name = "demo",
                 .args = "",
-                .summary = "Three days of spot machines in ten seconds: no account, no root, no daemon",
+                .summary = "Two days of spot machines in seconds: no account, no root, no daemon",
                 .run = cmd_demo,
                 .text = "A cloud that is made up takes machines away and changes its prices; three jobs are saved, "
                         "suspended, "

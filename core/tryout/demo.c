@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `portal demo`: three days of a few jobs on a made-up cloud, told as they happen, and what they came to. */
+/* `portal demo`: a day or two of a few jobs on a made-up cloud, told as they happen, and what they came to. */
 #include "tryout/tryout.h"
 
 #include <getopt.h>

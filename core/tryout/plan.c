@@ -235,11 +235,14 @@ static int trace_of_offers(const json_t *offers, char *path, size_t n, struct pd
         if (!f)
                 return pd_fail(err, PD_E_IO, "a trace in memory: %s", strerror(errno));
         (void)fprintf(f, "portald-trace 1\n");
-        json_array_foreach (offers, i, o) /* a type and a zone each: names repeat across connections */
-                (void)fprintf(f, "type %s-%zu cpu=%lldm memory=%lldMiB gpus=%lld%s\nzone %s-%zu\n",
-                        js_str(o, "type", "x"), i, (long long)js_int(o, "cpu_milli", 1000),
-                        (long long)(js_int(o, "memory_bytes", 0) >> 20), (long long)js_int(o, "gpus", 0),
-                        js_int(o, "gpus", 0) ? " gpu=any" : "", js_str(o, "zone", "x"), i);
+        json_array_foreach (offers, i, o) { /* a type and a zone each: names repeat across connections */
+                int64_t cpu = js_int(o, "cpu_milli", 1000), gpus = js_int(o, "gpus", 0);
+
+                (void)fprintf(f, "type %s-%zu cpu=%lld.%03lld memory=%lldMiB gpus=%lld%s\nzone %s-%zu\n",
+                        js_str(o, "type", "x"), i, (long long)(cpu / 1000), (long long)(cpu % 1000),
+                        (long long)(js_int(o, "memory_bytes", 0) >> 20), (long long)gpus, gpus ? " gpu=any" : "",
+                        js_str(o, "zone", "x"), i);
+        }
         json_array_foreach (offers, i, o) {
                 const json_t *price = json_object_get(o, "price");
                 int64_t nano = js_int(price, "nano_hour", 0);
