@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "placement/placement.h"
 
-#define LOOKS_A_TURN 64 /* specs read from disk in one go: the loop stays quick with any queue */
+#define LOOKS_A_TURN 64                   /* specs read from disk in one go: the loop stays quick with any queue */
 #define LOOK_AGAIN_US (10 * USEC_PER_SEC) /* one that fits nowhere, doubling to ... */
 #define LOOK_AGAIN_MAX_US (160 * USEC_PER_SEC)
 #define ANEW_QUEUE_MAX 1000 /* a longer queue is not gone through for each job that leaves a place */

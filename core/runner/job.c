@@ -10,19 +10,18 @@
 #include "runner/runner.h"
 
 /* state.json, member by member. */
-#define NUMBERS(X)                                                                                            \
-        X(pid)                                                                                                \
-        X(pid_start)                                                                                          \
-        X(monitor_pid)                                                                                        \
-        X(monitor_start)                                                                                      \
-        X(started_wall_us)                                                                                    \
-        X(started_boot_us)                                                                                    \
-        X(frozen_boot_us)                                                                                     \
-        X(still_us)                                                                                           \
-        X(ran_us)                                                                                             \
-        X(slot)                                                                                               \
-        X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq) X(home) X(thawing) \
-                X(proved)
+#define NUMBERS(X)         \
+        X(pid)             \
+        X(pid_start)       \
+        X(monitor_pid)     \
+        X(monitor_start)   \
+        X(started_wall_us) \
+        X(started_boot_us) \
+        X(frozen_boot_us)  \
+        X(still_us)        \
+        X(ran_us)          \
+        X(slot)            \
+        X(ttl_from_us) X(notice_wall_us) X(notice_boot_us) X(kill_boot_us) X(progress_seq) X(home) X(thawing) X(proved)
 #define TEXTS(X) X(image_digest) X(cause) X(boot_id) X(notice_source)
 #define OBJECTS(X) X(save) X(exit) X(error)
 #define STATE_VERSION 1

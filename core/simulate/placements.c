@@ -41,8 +41,8 @@ json_t *sim_placement(const struct sim_job *s)
         return json_pack("{s:s,s:I,s:I,s:s,s:i,s:I,s:I,s:s,s:s,s:b,s:O?,s:O?,s:O?}", "job", s->job, "generation",
                 (json_int_t)s->generation, "seq", (json_int_t)s->seq, "phase", s->phase, "pid",
                 streq(s->phase, "running") ? 4242 : 0, "started_wall_us", (json_int_t)s->started_wall_us, "ran_us",
-                (json_int_t)ran(s), "image_digest", "sha256:00", "cause", s->cause, "proved", s->proved, "save", s->save, "exit", s->exit,
-                "error", s->error);
+                (json_int_t)ran(s), "image_digest", "sha256:00", "cause", s->cause, "proved", s->proved, "save",
+                s->save, "exit", s->exit, "error", s->error);
 }
 
 void sim_told(struct sim_job *s)
