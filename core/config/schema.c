@@ -115,7 +115,7 @@ const struct schema_row schema_rows[] = {
                 .help = "The currency of the account, ISO 4217." },
         { CONNECTION_AS("price_max_age", price_max_age_us), .type = SCHEMA_DURATION, .fallback = "1h",
                 .min = USEC_PER_SEC, .max = 3660 * USEC_PER_DAY,
-                .help = "An older price of what is paid is acted on by nothing automatic." },
+                .help = "An older price of what is paid moves no job by itself." },
         { CONNECTION(price_low), .type = SCHEMA_COUNT, .fallback = "1", .min = 1, .max = 100,
                 .help = "A spot price under this percentage of the price on demand is not believed." },
         { CONNECTION(price_high), .type = SCHEMA_COUNT, .fallback = "1000", .min = 1, .max = 100000,

@@ -47,6 +47,9 @@ static void price_of(const struct engine *e, struct known *o, const json_t *offe
                               : site && site->price_max_age_us ? site->price_max_age_us
                                                                : PRICE_AGE_US,
                 .paid = !o->own };
+        /* no price is newer than its list, whatever the provider's clock says */
+        if (o->price.at_wall_us > o->conn->offers_wall_us)
+                o->price.at_wall_us = o->conn->offers_wall_us;
         if (o->own && o->price.at_wall_us == 0)
                 o->price.at_wall_us = 1; /* it stands in the site config: it is never stale */
 }
@@ -68,6 +71,13 @@ const char *known_fault(const struct known *o, int64_t now_wall_us, char *buf)
                         rate_format(&o->price.hour, rate), time_format_utc(o->price.at_wall_us, at),
                         str_or(o->price.source, "a source that is not named"));
         return buf;
+}
+
+bool known_payable(const struct known *o, int64_t now_wall_us)
+{
+        enum market_fault fault = market_judge(&o->price, now_wall_us);
+
+        return fault == MARKET_FIT || fault == MARKET_STALE || fault == MARKET_FUTURE;
 }
 
 int64_t known_share(

@@ -60,6 +60,8 @@ const struct known *known_find(const struct offers_known *k, const char *name);
 const struct known *known_of_machine(const struct offers_known *k, const struct mach *m);
 /* Why its price is not acted on by itself; NULL = it is fit. buf >= MARKET_WHY_MAX. */
 const char *known_fault(const struct known *o, int64_t now_wall_us, char *buf);
+/* May it be rented at a user's word? The price's age alone keeps no job waiting. */
+bool known_payable(const struct known *o, int64_t now_wall_us);
 /* With free room, reachability and what it is left out for; texts into k. price: for the job's share of an own machine. */
 bool known_offer(struct offers *k, struct engine *e, const struct known *o, const struct placement_need *need);
 /* By the largest share of cpu, memory or GPUs that the need takes of an own machine; rounded up. */

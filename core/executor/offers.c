@@ -76,7 +76,7 @@ static void to_rent(struct offers *k, struct placement_offer *o, const struct en
                 o->why = from->conn->why;
         else if (from->stock == 0)
                 o->why = "its provider has none of it to be had now";
-        else if (known_fault(from, now_wall(e), why))
+        else if (!known_payable(from, now_wall(e)) && known_fault(from, now_wall(e), why))
                 o->why = kept(k, why);
         else if (o->not_before_wall_us > now_wall(e) && from->pool && !from->pool->reclaimed)
                 o->why = from->pool->why;

@@ -450,6 +450,21 @@ static void believed(void)
         end(&w);
 }
 
+static void another_clock(int64_t step_us)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"))
+                return;
+        world_step_clock(&w, step_us);
+        world_run(&w, 15 * MIN);
+        submit(&w, NULL, NULL, "{}", id);
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "a wrong clock keeps no job from its machine");
+        end(&w);
+}
+
 /* --- P-08 --- */
 static void measured(struct world *w, const char *id, const char *key, int64_t value)
 {
@@ -483,6 +498,8 @@ static void memory_ends(const char *key, int64_t before, int64_t after, const ch
 int main(void)
 {
         believed();
+        another_clock(-10 * HOUR);
+        another_clock(10 * HOUR);
         memory_ends(
                 "oom_reports", 0, 1, "P-08 a job that says, alive, that an allocation failed is saved and suspended");
         memory_ends("oom_kills", 1, 2, "P-08 so is one of which a child was killed while the main process lives");
