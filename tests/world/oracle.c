@@ -343,7 +343,7 @@ static void clocks(struct oracle *o, int64_t passed_us)
         }
 }
 
-static void refresh(struct oracle *o)
+void oracle_refresh(struct oracle *o)
 {
         struct pd_error err;
         js_owned *all = ask(o, "list", NULL, json_pack("{s:b,s:i}", "all", 1, "limit", 1000), &err);
@@ -368,7 +368,7 @@ void oracle_up(struct oracle *o)
         (void)str_format(path, sizeof path, "%s/portald.db", o->w->dir);
         if (!o->db && sqlite3_open_v2(path, (sqlite3 **)&o->db, SQLITE_OPEN_READONLY, o->w->vfs) != SQLITE_OK)
                 oracle_broken(o, 4, "the store cannot be read from outside");
-        refresh(o);
+        oracle_refresh(o);
 }
 
 void oracle_down(struct oracle *o)
@@ -419,7 +419,7 @@ void oracle_settled(struct oracle *o)
 {
         int64_t open;
 
-        refresh(o);
+        oracle_refresh(o);
         look(o);
         for (size_t i = 0; i < o->jobs_n; i++) {
                 struct oracle_job *j = &o->jobs[i];

@@ -86,6 +86,7 @@ void oracle_close(struct oracle *o);
 /* The daemon is up (again), or has gone. */
 void oracle_up(struct oracle *o);
 void oracle_down(struct oracle *o);
+void oracle_refresh(struct oracle *o); /* what the API lists, now */
 void oracle_after(struct oracle *o);   /* each event */
 void oracle_settled(struct oracle *o); /* at the very end: laws 7, 9, 23-25 */
 void oracle_dead(struct oracle *o);    /* ... or the daemon is dead since, for ever: law 8 */

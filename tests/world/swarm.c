@@ -521,7 +521,10 @@ void swarm(const struct swarm_run *run, struct swarm_result *ret)
                         finished = go_on(s, s->w.boot_us + 5 * USEC_PER_DAY, &ret->events);
                         if (finished && !s->o.law)
                                 swarm_give_up(s);
-                        finished = finished && go_on(s, s->w.boot_us + 2 * USEC_PER_DAY, &ret->events);
+                        finished = finished && go_on(s, s->w.boot_us + USEC_PER_DAY, &ret->events);
+                        if (finished && !s->o.law)
+                                swarm_give_up(s); /* whose machine was taken away since */
+                        finished = finished && go_on(s, s->w.boot_us + USEC_PER_DAY, &ret->events);
                         if (finished && !s->o.law)
                                 oracle_settled(&s->o);
                         oracle_sums(&s->o);

@@ -249,6 +249,7 @@ static void act_on(struct swarm *s, uint64_t what)
 /* In the quiet week: who waits for a place that there is not gives up. */
 void swarm_give_up(struct swarm *s)
 {
+        oracle_refresh(&s->o);
         for (size_t i = 0; i < s->o.jobs_n; i++)
                 if (streq(s->o.jobs[i].state, "queued")) {
                         if (s->o.jobs[i].anywhere)
