@@ -5,9 +5,9 @@
 #include "base/log.h"
 #include "placement/placement.h"
 
-#define LOOKS_A_TURN 64                   /* specs read from disk in one go: the loop stays quick with any queue */
-#define LOOK_AGAIN_US (10 * USEC_PER_SEC) /* one that fits nowhere, doubling to ... */
-#define LOOK_AGAIN_MAX_US (160 * USEC_PER_SEC)
+#define LOOKS_A_TURN 64            /* specs read from disk in one go: the loop stays quick with any queue */
+#define LOOK_AGAIN_US USEC_PER_MIN /* one that fits nowhere, doubling to ... */
+#define LOOK_AGAIN_MAX_US (8 * USEC_PER_MIN)
 #define ANEW_QUEUE_MAX 1000 /* a longer queue is not gone through for each job that leaves a place */
 
 /* --- the order --- */
