@@ -498,7 +498,7 @@ static void memory_ends(const char *key, int64_t before, int64_t after, const ch
 int main(void)
 {
         believed();
-        another_clock(-10 * HOUR);
+        another_clock(-30 * MIN);
         another_clock(10 * HOUR);
         memory_ends(
                 "oom_reports", 0, 1, "P-08 a job that says, alive, that an allocation failed is saved and suspended");
