@@ -86,8 +86,9 @@ void turn_end(struct turn *t)
 
         json_decref(t->evidence);
         t->evidence = NULL;
-        if (planted(PLANT_EFFECTS_FIRST) && e->env->ops->apply(e->env, txn, NULL, NULL, &err) >= 0) {
+        if (planted(PLANT_EFFECTS_FIRST)) {
                 run_effects(t, true);
+                (void)e->env->ops->apply(e->env, txn, NULL, NULL, &err);
                 return;
         }
         /* an empty turn still waits for the ones before it, so that no answer tells of what is not on disk yet */
