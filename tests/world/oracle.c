@@ -428,7 +428,8 @@ void oracle_settled(struct oracle *o)
                         continue;
                 oracle_held(o, 23);
                 if (!streq(j->state, "ended") && !streq(j->state, "suspended"))
-                        oracle_broken(o, 23, "%s is still %s %s after a quiet week", j->id, j->state, j->cause);
+                        oracle_broken(o, 23, "%s is still %s %s after a quiet week: %s; %s", j->id, j->state, j->cause,
+                                world_job(o->w, j->id, "message"), world_job(o->w, j->id, "waiting"));
                 if (oracle_lives(j))
                         oracle_broken(o, 23, "%s is %s, and a placement of it still lives", j->id, j->state);
         }
