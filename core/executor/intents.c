@@ -178,6 +178,12 @@ static int send_to_runner(struct op *op, struct pd_error *err)
 {
         struct mach *m = runner_of(op);
 
+        if (op->intent.kind == INTENT_NOTICE && op->replay && m &&
+                m->rec.notice_wall_us) { /* what is left of it by now */
+                int64_t left = m->rec.notice_wall_us - now_wall(op->engine);
+
+                (void)json_object_set_new(op->body, "in_us", json_integer(left > 0 ? left : 0));
+        }
         if (!m || !m->stream || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
         return op->engine->env->ops->stream_request(

@@ -214,6 +214,71 @@ static void reclaimed(const char *fault, const char *cause, const char *state)
         rented_end(&w);
 }
 
+/* A notice that only the provider has, while its runner is out of reach: told with what is left of it, and saved in time. */
+static void told_late(void)
+{
+        char path[64], id[40];
+        struct world w;
+
+        if (!traced(&w, path, "30m z/small/spot reclaim all notice=10m\n", json_object()))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 28 * MIN);
+        sim_reach(w.machines.at[0], false);
+        world_run(&w, 6 * MIN);
+        tap_str(world_job(&w, id, "state"), "saving",
+                "P-04 a notice that its runner has not heard of yet: its save waits");
+        sim_reach(w.machines.at[0], true);
+        world_run(&w, 2 * MIN);
+        tap_str(world_job(&w, id, "state"), "suspended", "P-04 is told once it is in reach, and saved");
+        tap_str(world_job(&w, id, "cause"), "notice", "P-04 with its cause");
+        (void)unlink(path);
+        rented_end(&w);
+}
+
+/* One's own machine beside: jobs go where it is cheaper, and nothing but its job is ever ended there. */
+static void beside_own(void)
+{
+        struct world w;
+        char id[3][40];
+
+        if (!rented_quietly(&w, NULL))
+                return;
+        (void)world_add_own(&w, "rack", 4000, (uint64_t)8 << 30, 0);
+        tap_int(world_reload(&w, &(struct pd_error){ 0 }), 0, "a machine of one's own is added");
+        world_run(&w, MIN);
+        for (int i = 0; i < 3; i++)
+                world_submit(&w, "{}", id[i]);
+        world_run(&w, 10 * MIN);
+        for (int i = 0; i < 3; i++)
+                scene_act(&w, "stop", id[i], NULL);
+        world_run(&w, 10 * MIN);
+        tap_int((long long)w.power_calls, 0, "N-02 law 17 no power call for own machines");
+        tap_int(rented_truth(&w).there, 0, "law 24 what was rented beside is ended");
+        rented_end(&w);
+}
+
+/* A refusal names the quota, and the job takes the next offer. */
+static void quota(void)
+{
+        struct world w;
+        char id[2][40];
+
+        if (!rented_begin(&w, json_pack("{s:s}", "quota", "vm-count limit=1 of=machines")))
+                return;
+        world_submit(&w, "{}", id[0]);
+        world_run(&w, 5 * MIN);
+        world_submit(&w, "{}", id[1]);
+        world_run(&w, 2 * USEC_PER_SEC);
+        tap_str(world_job(&w, id[1], "state"), "queued",
+                "N-03 a quota that is used up is not asked for: the job waits");
+        tap_has(world_job(&w, id[1], "message"), "vm-count", "N-03 and the quota is named");
+        scene_act(&w, "stop", id[0], NULL);
+        world_run(&w, HOUR);
+        tap_str(world_job(&w, id[1], "state"), "running", "law 26 tried again later, it runs");
+        rented_end(&w);
+}
+
 static void fixed_lease(void)
 {
         struct world w;
@@ -259,6 +324,9 @@ int main(void)
         orphans();
         reclaimed("notice missing #99", "notice", "suspended");
         reclaimed("notice missing always", "machine_lost", "ended");
+        told_late();
+        beside_own();
+        quota();
         fixed_lease();
         cannot_go();
         return tap_done();
