@@ -149,8 +149,10 @@ void rent_launched(struct turn *t, struct op *op, const json_t *item)
                 rent_end_again(t, m);
         rent_seen(t, m, item);
         txn_machine(t->txn, &m->rec);
-        if (m->conn)
+        if (m->conn) {
+                rent_list_soon(m->conn); /* its job waits for it to run */
                 rent_watch(m->conn);
+        }
 }
 
 static void unplace(struct turn *t, struct mach *m, const struct pd_error *why)

@@ -37,6 +37,7 @@ void rent_look(struct connection *c, struct op *op);
 /* --- rent_watch.c: looked after: lists, tokens looked for, calls sent again, orphans --- */
 void rent_reconciled(struct connection *c, const json_t *items); /* its first whole list, and each with new offers */
 void rent_watch(struct connection *c);                           /* something is due: its timer is set anew        */
+void rent_list_soon(struct connection *c);                       /* a machine of it is being made                  */
 void rent_due(void *arg);                                        /* a connection's timer */
 int64_t rent_longer(int64_t wait_us, int64_t first_us, int64_t max_us); /* the next wait of a back-off */
 void rent_gap(struct engine *e);  /* our clock was stepped, or we were away: no mass action before the next look  */

@@ -6,7 +6,7 @@
 #include "base/log.h"
 
 #define LIST_US USEC_PER_MIN
-#define LIST_ENDING_US (15 * USEC_PER_SEC) /* while a machine is being ended */
+#define LIST_CHANGING_US (15 * USEC_PER_SEC) /* while a machine is being made or ended */
 #define LIST_RETRY_US (10 * USEC_PER_SEC)
 #define LIST_RETRY_MAX_US (5 * USEC_PER_MIN)
 #define NOTICE_US (20 * USEC_PER_SEC)
@@ -234,12 +234,22 @@ void rent_reconciled(struct connection *c, const json_t *items)
         c->list_boot_us = now_boot(c->engine) + LIST_US;
 }
 
-static bool any_ending(const struct connection *c)
+static bool any_changing(const struct connection *c)
 {
         vec_foreach (m, &c->engine->machines)
-                if (rented_at(*m, c) && (*m)->rec.state == PD_MACHINE_STOPPING)
+                if (rented_at(*m, c) &&
+                        ((*m)->rec.state == PD_MACHINE_STOPPING || (*m)->rec.state == PD_MACHINE_PENDING))
                         return true;
         return false;
+}
+
+void rent_list_soon(struct connection *c)
+{
+        int64_t every = LIST_CHANGING_US > c->caps.min_poll_us ? LIST_CHANGING_US : c->caps.min_poll_us,
+                at = now_boot(c->engine) + every;
+
+        if (!c->list_wait_us && c->list_boot_us > at)
+                c->list_boot_us = at;
 }
 
 static void on_list(
@@ -259,7 +269,7 @@ static void on_list(
                 c->list_wait_us = 0;
                 listed(c, items);
         }
-        every = c->list_wait_us ? c->list_wait_us : any_ending(c) ? LIST_ENDING_US : LIST_US;
+        every = c->list_wait_us ? c->list_wait_us : any_changing(c) ? LIST_CHANGING_US : LIST_US;
         c->list_boot_us = now_boot(c->engine) + (every > c->caps.min_poll_us ? every : c->caps.min_poll_us);
         rent_watch(c);
 }

@@ -2,6 +2,7 @@
 # The real programs of BUILD_DIR on a state of their own, for the tests that need them (source it; needs root). No sleeps: waits poll a
 # condition, spaced by a read that nobody answers.
 #
+#   live_connections            set before live_up: what stands in `connections` in place of this machine
 #   live_up DIR [CONFIG TEXT...]   makes DIR (not below /tmp: plugins are refused where others could swap them), its config and image, starts both programs; portal is a function that talks to them
 #   live_start NAME / live_kill NAME [SIGNAL]   portald or portal-runner; live_pid NAME
 #   live_down                      ends all that runs below DIR, unmounts, removes DIR
@@ -10,6 +11,7 @@
 #   job_pid JOB                    the first process in the job's container, as this machine counts
 
 live_dir=
+live_connections=${live_connections:-'here: { provider = "local"; options: { price = "0.10usd/h"; }; };'}
 
 live_program() # NAME: its path in the build
 {
@@ -46,7 +48,7 @@ daemon: {
 runner: {
         state_dir = "$live_dir/runner"; run_dir = "$live_dir/runner.run"; socket_group = "root"; image_roots = [ "$live_dir/images" ];
 };
-connections: { here: { provider = "local"; options: { price = "0.10usd/h"; }; }; };
+connections: { $live_connections };
 CONF
                 printf '%s\n' "$@"
         } >"$live_dir/portald.conf"
