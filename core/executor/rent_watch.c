@@ -303,6 +303,8 @@ static void on_notice(
         m->asking = false;
         if (err && err->code == PD_E_UNSUPPORTED)
                 m->notice_boot_us = INT64_MAX;
+        if (m->conn)
+                rent_watch(m->conn); /* it was not due while it was asked: it is again */
         if (m->engine->stopping || err || !rent_live(m) || at <= 0 || at == m->rec.notice_wall_us)
                 return;
         machine_notice(m, at);
