@@ -105,7 +105,7 @@ class Source:
         line = self.text.count(b"\n", 0, span[0]) + 1
         was = " ".join(self.cut(span).split())
         self.found.append(Mutant(self.room, self.file, self.function, kind, line, span, parts,
-                                 all_shown or f"{was[:90]}  ->  {shown[:90]}"))
+                                 all_shown or f"{was[:90]}  ->  {' '.join(shown.split())[:90]}"))
 
     # --- what can be changed ---
     def early_return(self, node, body):

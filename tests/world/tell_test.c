@@ -105,6 +105,27 @@ static void changes(void)
         end(&w);
 }
 
+/* A policy that wants to act and cannot: its owner hears of it once. */
+static void warnings(void)
+{
+        const json_t *e;
+        struct world w;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        sim_tick_start(&w);
+        w.refuse_path = "model.lock";
+        world_submit(&w, "{\"budget\": \"0.02usd\"}", id);
+        while (w.saves == 0 && world_step(&w, INT64_MAX))
+                ;
+        world_run(&w, 3 * MIN);
+        tap_ok(of_kind("refused", &e) > 0, "P-25 a job near its budget that cannot be saved: the refusal is told");
+        tap_ok(of_kind("warning", &e) > 0, "P-25 and that it is tried again");
+        tap_has(js_str(e, "text", ""), "budget: ", "P-25 by its policy");
+        end(&w);
+}
+
 static void deadlines(void)
 {
         const json_t *e;
@@ -143,6 +164,7 @@ static void deadlines(void)
 
 int main(void)
 {
+        warnings();
         changes();
         deadlines();
         return tap_done();
