@@ -254,6 +254,44 @@ static void stays(void)
         end(&w);
 }
 
+/* A market that turns right after each move: what was left would have been cheaper. */
+static void loses(void)
+{
+        struct world w;
+        const json_t *e, *d;
+        size_t i, lost = 0;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"
+                            "offer b/small price=1.00\n"
+                            "1h b/small price 0.50\n"
+                            "80m b/small price 4.00\n"
+                            "3h a/small price 200.00\n"
+                            "3h b/small price 1.00\n"
+                            "7h a/small price 0.10\n"))
+                return;
+        submit(&w, NULL, NULL, "{\"expect\": \"200h\"}", id);
+        world_run(&w, 6 * HOUR);
+        e = explain(&w, id, NULL, 0);
+        json_array_foreach ((json_t *)(uintptr_t)json_object_get(e, "decisions"), i, d)
+                lost += streq(js_str(d, "act", ""), "lost");
+        tap_int((long long)lost, 2,
+                "two automatic moves that cost more than they saved are counted, when their stay ends");
+        tap_has(js_str(decision(e, "move", "lost"), "why", ""), "cost more than it saved",
+                "... and said, with the figures");
+        tap_note("%s", js_str(decision(e, "move", "lost"), "why", ""));
+        tap_str(at_offer(&w, id), "cloud/b/small", "... it is where the last one brought it");
+        world_run(&w, 6 * HOUR);
+        tap_str(at_offer(&w, id), "cloud/b/small",
+                "after two that lost money no more are made, however cheap another offer is");
+        e = explain(&w, id, NULL, 0);
+        lost = 0;
+        json_array_foreach ((json_t *)(uintptr_t)json_object_get(e, "intervals"), i, d)
+                lost += strstr(js_str(d, "why", ""), "automatic moves cost more than they saved 2 times") != NULL;
+        tap_ok(lost > 0, "... and explain says so");
+        end(&w);
+}
+
 static void cools(void)
 {
         struct world w;
@@ -508,6 +546,7 @@ int main(void)
         fifth();
         stays();
         cools();
+        loses();
         waits();
         left_out();
         notice_saves();
