@@ -41,6 +41,8 @@ struct config_daemon {
         const char *socket_group;      /* "portald": who may connect and submit                               */
         struct config_uids admin_uids; /* besides root: see and act on every job                              */
         struct config_strings admin_groups;
+        struct config_strings exchange_rates; /* "EUR 1.08USD 2026-11-01"                                        */
+        int64_t exchange_rates_max_age_us;
         int32_t log_level;               /* syslog's: LOG_ERR .. LOG_DEBUG, default LOG_INFO                    */
         int64_t check_every_us;          /* 60s; the same as the setting "check.every", which it also becomes   */
         int64_t history_us;              /* 60d: how long ended jobs stay                                       */

@@ -34,6 +34,13 @@ const struct schema_row schema_rows[] = {
         { DAEMON_AS("check_every", check_every_us), .type = SCHEMA_DURATION, .fallback = "60s", .min = USEC_PER_SEC,
                 .max = USEC_PER_HOUR,
                 .help = "How often each running job is looked at; the setting check.every under another name." },
+        { DAEMON(exchange_rates), .type = SCHEMA_STRINGS,
+                .otherwise = "none: prices in two currencies are not compared",
+                .example = "[ \"EUR 1.08USD 2026-11-01\" ]",
+                .help = "What one unit of a currency was worth on a day, for moves between connections in two "
+                        "currencies." },
+        { DAEMON_AS("exchange_rates_max_age", exchange_rates_max_age_us), .type = SCHEMA_DURATION, .fallback = "31d",
+                .min = USEC_PER_HOUR, .max = 3660 * USEC_PER_DAY, .help = "An older rate is not used." },
         { DAEMON_AS("history", history_us), .type = SCHEMA_DURATION, .fallback = "60d", .min = USEC_PER_SEC,
                 .max = 3660 * USEC_PER_DAY, .help = "How long ended jobs, their logs and their decisions stay." },
         { DAEMON(plugin_dir), .type = SCHEMA_PATH, .fallback = PORTALD_PLUGINDIR,

@@ -7,6 +7,7 @@
 #define EXECUTOR_ENGINE_H
 
 #include "executor/env.h"
+#include "market/market.h"
 
 struct engine;
 
@@ -37,8 +38,9 @@ struct engine_site {
         const struct engine_backend *captures, *vaults;
         size_t captures_n, vaults_n;
         const char *default_vault;
-        const json_t *settings; /* site level: key -> text           */
-        int64_t history_us;     /* how long ended jobs stay, 60 d    */
+        struct market_rates rates; /* between currencies; borrowed as the rest */
+        const json_t *settings;    /* site level: key -> text           */
+        int64_t history_us;        /* how long ended jobs stay, 60 d    */
         const char *version;
 };
 

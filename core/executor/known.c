@@ -188,7 +188,8 @@ static bool index_all(struct engine *e, struct offers_known *k)
                 ok = vec_push(&k->rented, i) && vec_push(&list, m);
         }
         if (ok && list.n &&
-                market_new(k->currency, list.at, list.n, CLASSES_MAX, NULL, now_wall(e), &k->index, &err) < 0) {
+                market_new(k->currency, list.at, list.n, CLASSES_MAX, &e->site->rates, now_wall(e), &k->index, &err) <
+                        0) {
                 log_warning("%s", err.text);
                 ok = false;
         }

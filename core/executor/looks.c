@@ -182,12 +182,22 @@ static int64_t egress(const struct entry *en, const struct known *source, const 
                          BYTES_GIB);
 }
 
+/* In its machine's currency, where a dated rate leads there; else as it is, and the policies say why it is not compared. */
+static struct money rate_of(const struct engine *e, const struct entry *en, const struct money *price)
+{
+        struct money ret;
+
+        return market_convert(price, en->live->machine->rec.currency, &e->site->rates, now_wall(e), &ret, NULL) < 0
+                       ? *price
+                       : ret;
+}
+
 static struct policy_offer as_policy(const struct engine *e, const struct entry *en, const struct known *source,
         const struct known *o, const struct placement_offer *p)
 {
         struct policy_offer ret = { .name = o->name, .key = key_of(o->name), .spot = p->market == PD_MARKET_SPOT };
 
-        ret.rate = p->price;
+        ret.rate = rate_of(e, en, &p->price);
         ret.not_before_wall_us = p->not_before_wall_us;
         ret.notice = p->notice;
         ret.create_us = o->own ? 0 : o->pool && o->pool->boot_us ? o->pool->boot_us : BOOT_ASSUMED_US;

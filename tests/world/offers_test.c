@@ -503,6 +503,40 @@ static void another_clock(int64_t step_us)
         end(&w);
 }
 
+/* P-13: currencies compare only through a dated rate in the site config. */
+static void currencies(bool rated)
+{
+        static const struct market_rate rates[] = { { "EUR", "USD", 1100000000, INT64_C(1790000000000000) } };
+        struct world w;
+        char id[40];
+
+        if (!begin(&w, HEAD "offer a/small price=1.00\n"
+                            "offer b/small price=2.00 currency=EUR\n"
+                            "1h b/small price 0.70\n"))
+                return;
+        if (rated)
+                w.site.rates = (struct market_rates){ .rates = rates, .n = 1, .max_age_us = 365 * DAY };
+        tap_int(world_restart(&w), 0, "portald starts with the site's rates");
+        world_run(&w, MIN);
+        submit(&w, NULL, NULL, "{\"expect\": \"200h\"}", id);
+        world_run(&w, 30 * MIN);
+        if (!streq(at_offer(&w, id),
+                    OFFER_ON_DEMAND)) /* EUR comes first by its code: placement does not compare them */
+                scene_act(&w, "move", id, json_pack("{s:s}", "on", OFFER_ON_DEMAND));
+        world_run(&w, 30 * MIN);
+        tap_str(at_offer(&w, id), OFFER_ON_DEMAND, "a job runs for dollars");
+        world_run(&w, 3 * HOUR);
+        if (rated) {
+                tap_str(at_offer(&w, id), "cloud/b/small",
+                        "P-13 with a dated rate it moves to euros that cost a fifth less");
+        } else {
+                tap_str(at_offer(&w, id), OFFER_ON_DEMAND, "P-13 without a dated rate two currencies are not compared");
+                tap_has(js_str(json_object_get(explain(&w, id, "cloud/b/small", 0), "why_not"), "why", ""),
+                        "another currency", "P-22 ... and that is said");
+        }
+        end(&w);
+}
+
 /* --- P-08 --- */
 static void measured(struct world *w, const char *id, const char *key, int64_t value)
 {
@@ -536,6 +570,8 @@ static void memory_ends(const char *key, int64_t before, int64_t after, const ch
 int main(void)
 {
         believed();
+        currencies(true);
+        currencies(false);
         another_clock(-30 * MIN);
         another_clock(10 * HOUR);
         memory_ends(
