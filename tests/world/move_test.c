@@ -478,6 +478,53 @@ static void storms(void)
                 (unsigned long long)n, bad);
 }
 
+/* --- P-25: what the policies do where a save is refused --- */
+static bool has_act(struct world *w, const char *id, const char *policy, const char *act)
+{
+        struct reply r;
+        const json_t *d;
+        size_t i;
+        bool found = false;
+
+        world_ask(w, "explain", id, NULL, NULL, &r);
+        json_array_foreach (json_object_get(r.body, "decisions"), i, d)
+                found |= streq(js_str(d, "policy", ""), policy) && streq(js_str(d, "act", ""), act);
+        reply_clear(&r);
+        return found;
+}
+
+static void ends_unsaved(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!tap_ok(begin(&w), "a job that cannot be saved, near its budget"))
+                return;
+        w.refuse_path = "model.lock";
+        vec_foreach (c, &w.connections)
+                (*c)->price_nano_hour = INT64_C(100000000);
+        world_submit(&w, "{\"budget\": \"0.01usd\"}", id);
+        world_run(&w, 20 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "P-25 the save is refused, and it runs on");
+        world_run(&w, HOUR);
+        tap_str(world_job(&w, id, "state"), "ended", "P-25 at the end of its budget it is stopped without a save");
+        tap_str(world_job(&w, id, "result"), "stopped", "... as stopped");
+        tap_str(world_job(&w, id, "cause"), "budget", "... by its budget");
+        end(&w, "... throughout");
+        if (!tap_ok(begin(&w), "a job that cannot be saved, on a machine that goes away"))
+                return;
+        world_run(&w, MIN);
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        w.refuse_path = "model.lock";
+        sim_notice(world_sim(&w, id)->machine, 10 * MIN, "provider");
+        world_run(&w, 30 * MIN);
+        tap_str(world_job(&w, id, "state"), "ended", "P-25 a notice takes it, and it had no checkpoint");
+        tap_str(world_job(&w, id, "cause"), "machine_lost", "... as for a machine that vanished");
+        tap_ok(has_act(&w, id, "spot", "signal"), "P-25 SIGTERM was sent before the deadline, and explain says so");
+        end(&w, "... throughout");
+}
+
 int main(void)
 {
         if (getenv("MOVE_STORM")) {
@@ -486,6 +533,7 @@ int main(void)
         }
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 scene(i);
+        ends_unsaved();
         dies_everywhere();
         storms();
         return tap_done();
