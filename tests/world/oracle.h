@@ -71,7 +71,7 @@ struct oracle {
         int64_t dead_since_us;                    /* the daemon is dead for ever; 0 = it is not */
         bool skewed;                              /* the wall clock stepped: the daemon's bill cannot be the cloud's */
         char secret[24];                          /* planted in a connection's options (law 19) */
-        uint64_t cloud_struck[FAULT_KIND_N], machines, reclaims;
+        uint64_t cloud_struck[FAULT_KIND_N], machines, reclaims, bills, bills_equal;
         bool any_notice;
         int law; /* the first one broken; 0 = none */
         char text[400];

@@ -285,6 +285,44 @@ static void count_lines(struct oracle *o)
         (void)sqlite3_finalize(st);
 }
 
+/* Was anything in the way of asking the provider for its bill? */
+static bool bill_was_to_be_had(const struct oracle *o, const struct world_connection *c)
+{
+        static const enum world_fault ways[] = { WORLD_FAULT_PLUGIN_FAILS, WORLD_FAULT_CALL_LOST,
+                WORLD_FAULT_CALL_UNANSWERED, WORLD_FAULT_CALL_THROTTLED, WORLD_FAULT_CALL_SLOW, WORLD_FAULT_RELOAD,
+                WORLD_FAULT_CAP_LOWERED };
+        const char *faults = js_str(c->options, "faults", "");
+
+        for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+                if (o->w->struck[ways[i]])
+                        return false;
+        return !o->skewed && !strstr(faults, "any ") && !strstr(faults, "leftover") &&
+               !streq(js_str(c->options, "remember", ""), "30s");
+}
+
+/* Law 7: what the ledger says that a machine cost is what it truly did, to the nano. */
+static int billed(void *arg, const struct cloud_machine *m)
+{
+        struct sum *s = arg;
+        struct oracle *o = s->o;
+        int64_t ledger, truth;
+
+        if (m->foreign || m->bill_end_wall_us == CLOUD_NEVER)
+                return 0;
+        ledger = oracle_disk_int(o,
+                "SELECT sum(l.nano) FROM machine m JOIN bill b ON b.machine=m.id JOIN ledger_line l ON l.what=b.what "
+                "WHERE m.connection=?1 AND m.provider_id=?2",
+                s->c->name, m->id);
+        truth = (int64_t)bill(m, cloud_params(s->cloud), m->bill_end_wall_us, INT64_MAX);
+        oracle_held(o, 7);
+        o->bills++;
+        o->bills_equal += ledger == truth;
+        if (ledger != truth && bill_was_to_be_had(o, s->c))
+                oracle_broken(o, 7, "%s of %s cost %lld nano, and the ledger says %lld", m->id, s->c->name,
+                        (long long)truth, (long long)ledger);
+        return 0;
+}
+
 static void holds_closed(struct oracle *o)
 {
         int64_t open = oracle_disk_int(
@@ -305,6 +343,7 @@ void oracle_clouds_settled(struct oracle *o)
                 s.cloud = world_cloud_of(*c);
                 (void)cloud_each(s.cloud, is_there, &s);
                 (void)cloud_each(s.cloud, foreign_is_there, &s);
+                (void)cloud_each(s.cloud, billed, &s);
         }
         holds_closed(o);
         count_lines(o);

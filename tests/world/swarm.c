@@ -473,7 +473,8 @@ static void report(const struct swarm *s, struct swarm_result *ret)
         memcpy(ret->cloud_struck, o->cloud_struck, sizeof ret->cloud_struck);
         ret->machines = o->machines;
         ret->reclaims = o->reclaims;
-        ret->moves = s->w.moved;
+        ret->bills = o->bills;
+        ret->bills_equal = o->bills_equal;
         ret->jobs = o->jobs_n;
         for (size_t i = 0; i < n; i++)
                 memcpy(ret->trace[i], o->trace[(o->trace_n - n + i) % ARRAY_LEN(o->trace)], sizeof ret->trace[0]);

@@ -23,7 +23,7 @@ struct swarm_result { /* shared between processes: no pointers */
         char text[400], trace[24][160];
         uint64_t digest, held[ORACLE_LAWS], struck[WORLD_FAULT_N], at_work[WORLD_FAULT_N];
         uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N], kept[ORACLE_POLICY_N], jobs, events;
-        uint64_t cloud_struck[FAULT_KIND_N], machines, reclaims, moves;
+        uint64_t cloud_struck[FAULT_KIND_N], machines, reclaims, bills, bills_equal;
         uint64_t faults; /* that were switched on */
 };
 

@@ -40,6 +40,23 @@ static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *
         return run;
 }
 
+/* As a row of tests/world/seeds.txt, in a file of its own beside the logs: TEST_SEEDS_DIR, or where the test runs. */
+static void keep(const struct swarm_run *run, const struct swarm_result *r)
+{
+        char path[300];
+        FILE *f;
+
+        (void)snprintf(path, sizeof path, "%s/seed-%llu.txt", str_or(getenv("TEST_SEEDS_DIR"), TEST_BINARY_DIR),
+                (unsigned long long)run->seed);
+        f = fopen(path, "we");
+        if (!f)
+                return;
+        (void)fprintf(f, "%llu 0x%llx %d # law %d: %s: %s\n", (unsigned long long)run->seed,
+                (unsigned long long)run->faults, run->days, r->law, swarm_end_name(r->end), r->text);
+        (void)fclose(f);
+        tap_note("kept: %s", path);
+}
+
 static void tell(const struct swarm_run *run, const struct swarm_result *r, bool shrinks)
 {
         struct swarm_run least = *run;
@@ -51,6 +68,7 @@ static void tell(const struct swarm_run *run, const struct swarm_result *r, bool
                         tap_note("  %s", r->trace[i]);
         if (shrinks)
                 least = shrink(*run, r);
+        keep(&least, r);
         tap_note("again: world_swarm_test --seed %llu --faults 0x%llx --days %d --verbose",
                 (unsigned long long)run->seed, (unsigned long long)least.faults, least.days);
         for (enum world_fault f = 0; f < WORLD_FAULT_N; f++)
@@ -127,6 +145,8 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
                         all.cloud_struck[k] += results[i].cloud_struck[k];
                 all.machines += results[i].machines;
                 all.reclaims += results[i].reclaims;
+                all.bills += results[i].bills;
+                all.bills_equal += results[i].bills_equal;
                 all.jobs += results[i].jobs;
                 fewest = results[i].jobs < fewest ? results[i].jobs : fewest;
                 all.events += results[i].events;
@@ -148,8 +168,9 @@ static void sums(const struct swarm_result *results, size_t n, bool many)
                         "policy %s: acted %llu times, refused %llu times, kept %llu stretches", oracle_policies[k],
                         (unsigned long long)all.acted[k], (unsigned long long)all.refused[k],
                         (unsigned long long)all.kept[k]);
-        tap_note("%llu machines came up, %llu were reclaimed", (unsigned long long)all.machines,
-                (unsigned long long)all.reclaims);
+        tap_note("%llu machines came up, %llu were reclaimed; %llu of %llu bills are the cloud's own to the nano",
+                (unsigned long long)all.machines, (unsigned long long)all.reclaims, (unsigned long long)all.bills_equal,
+                (unsigned long long)all.bills);
 }
 
 /* tests/world/seeds.txt: SEED FAULTS DAYS # why */
