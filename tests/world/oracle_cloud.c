@@ -397,6 +397,7 @@ void oracle_secret(struct oracle *o)
 }
 
 /* --- decisions --- */
+enum { LEASE = 6, RIGHTSIZE = 9 }; /* in the list below */
 const char *const oracle_policies[ORACLE_POLICY_N] = { "ttl", "spot", "budget", "oom", "idle", "lifetime", "lease",
         "return", "cheaper", "rightsize" };
 
@@ -447,9 +448,17 @@ static void of_policy(struct oracle *o, const char *sql, bool interval)
 
 void oracle_sums(struct oracle *o)
 {
+        int64_t sized;
+
         of_policy(o, "SELECT policy, act, count(*) FROM decision GROUP BY policy, act", false);
         of_policy(o, "SELECT policy, '', count(*) FROM interval GROUP BY policy", true);
-        o->acted[6] += o->leases + o->renewals;
+        o->acted[LEASE] += o->leases + o->renewals;
+        /* every job asks for 1 GiB: more was chosen by what it was measured to use (P-14) */
+        sized = oracle_disk_int(o,
+                "SELECT count(*) FROM decision WHERE policy='placement' AND act='place' AND "
+                "json_extract(evidence, '$.memory_bytes') > 1073741824",
+                NULL, NULL);
+        o->acted[RIGHTSIZE] += sized > 0 ? (uint64_t)sized : 0;
         vec_foreach (c, &o->w->connections)
                 for (enum fault_kind k = 0; (*c)->cloud && k < FAULT_KIND_N; k++)
                         o->cloud_struck[k] += cloud_struck(world_cloud_of(*c), k);

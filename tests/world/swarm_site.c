@@ -8,6 +8,7 @@
 static const char *const cloud_faults[] = {
         "any throttle 1/%u retry=20s",
         "any transient 1/%u",
+        "list auth 1/%u",
         "launch latency 20s 1/%u",
         "launch request-lost 1/%u",
         "launch answer-lost 1/%u",
@@ -59,7 +60,7 @@ static void set_faults(struct swarm *s, json_t *o)
 
                 if (!on || !s->run->faults)
                         continue;
-                if (i < 2)
+                if (i < 3)
                         rate *= 5; /* at every call */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
