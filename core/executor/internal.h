@@ -152,7 +152,8 @@ struct connection {
 struct orphan {
         char provider_id[257];
         uint32_t looks;
-        bool seen; /* in the list that is being read */
+        int64_t first_boot_us; /* of the first of them */
+        bool seen;             /* in the list that is being read */
 };
 
 struct mach {

@@ -296,7 +296,7 @@ void rent_ended(struct turn *t, struct op *op, const json_t *answer)
                 return;
         m->end_boot_us = now_boot(t->engine);
         if (m->conn) {
-                m->conn->list_boot_us = 0; /* it is looked at soon */
+                rent_list_soon(m->conn);
                 rent_watch(m->conn);
         }
 }

@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 #define ORPHANS_MAX 4096
+#define APART_US USEC_PER_MIN /* the two looks are */
 
 static struct orphan *orphan_of(struct connection *c, const char *provider_id)
 {
@@ -17,6 +18,7 @@ static struct orphan *orphan_of(struct connection *c, const char *provider_id)
         if (c->orphans.n >= ORPHANS_MAX || !vec_push(&c->orphans, (struct orphan){ .looks = 0 }))
                 return NULL;
         o = &c->orphans.at[c->orphans.n - 1];
+        o->first_boot_us = now_boot(c->engine);
         (void)str_format(o->provider_id, sizeof o->provider_id, "%s", provider_id);
         log_warning("connection %s: machine %s carries our tag and is not in the store: it is ended when it is seen "
                     "once more",
@@ -85,7 +87,7 @@ void rent_orphan(struct turn *t, struct connection *c, const json_t *item)
         if (!o || planted(PLANT_ORPHAN_LEFT))
                 return;
         o->seen = true;
-        if (++o->looks < 2)
+        if (++o->looks < 2 || now_boot(c->engine) - o->first_boot_us < APART_US)
                 return;
         orphan_end(t, c, item);
         o->seen = false; /* it has a record now */

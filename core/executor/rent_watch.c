@@ -237,8 +237,7 @@ void rent_reconciled(struct connection *c, const json_t *items)
 static bool any_changing(const struct connection *c)
 {
         vec_foreach (m, &c->engine->machines)
-                if (rented_at(*m, c) &&
-                        ((*m)->rec.state == PD_MACHINE_STOPPING || (*m)->rec.state == PD_MACHINE_PENDING))
+                if (rented_at(*m, c) && ((*m)->rec.state != PD_MACHINE_RUNNING || !*(*m)->rec.endpoint))
                         return true;
         return false;
 }

@@ -160,7 +160,7 @@ static void orphans(void)
         world_submit(&w, "{}", id);
         put_orphan(&w, store_installation(w.store));
         put_orphan(&w, "ins_11111111111111111111111111");
-        world_run(&w, 20 * USEC_PER_SEC);
+        world_run(&w, 40 * USEC_PER_SEC);
         world_ask(&w, "machines", NULL, json_pack("{s:b}", "orphans", 1), NULL, &r);
         found = json_array_get(json_object_get(r.body, "machines"), 0);
         tap_str(js_str(found, "state", ""), "found", "portal machines --orphans: what was seen once");
