@@ -337,6 +337,8 @@ static void draw_fate(struct cloud *c, struct cloud_machine *m)
         m->ready_wall_us = now + c->p.boot_us + (late ? late->span_us : 0);
         if (strike(c, FAULT_AT_BOOT, FAULT_NEVER))
                 m->ready_wall_us = CLOUD_NEVER;
+        if (m->ready_wall_us <= now)
+                m->state = PD_MACHINE_RUNNING;
         if (o->lifetime_us)
                 m->lifetime_wall_us = now + o->lifetime_us;
         if (o->market != PD_MARKET_SPOT)
