@@ -28,7 +28,7 @@ _portal()
                 ;;
         esac
         case $command in
-        show | logs | explain | precheck | suspend | move | resume | stop)
+        show | logs | explain | precheck | suspend | move | resume | stop | cost)
                 mapfile -t COMPREPLY < <(compgen -W "$(_portal_ids jobs)" -- "$word")
                 ;;
         notice)

@@ -126,9 +126,18 @@ static int resumed(struct cli *c, const struct cli_line *line, const json_t *job
         return CLI_REFUSED;
 }
 
+static json_t *resume_body(const struct cli_line *line)
+{
+        json_t *body = cli_has(line, "--fresh") ? json_pack("{s:b}", "fresh", 1) : json_object();
+
+        if (cli_has(line, "--budget"))
+                (void)json_object_set_new(body, "budget", json_string(cli_value(line, "--budget")));
+        return body;
+}
+
 static int resume(struct cli *c, const struct cli_line *line, const char *id)
 {
-        js_owned *body = cli_has(line, "--fresh") ? json_pack("{s:b}", "fresh", 1) : json_object();
+        js_owned *body = resume_body(line);
         struct http_reply reply = { 0 };
         char what[48] = "resume", path[320];
         int code = CLI_OK;

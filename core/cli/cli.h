@@ -96,11 +96,13 @@ void say_values(const json_t *values); /* one a line: path, type, reason, fix */
 const char *colour_on(bool wanted, enum colour colour);
 const char *colour_off(bool wanted);
 enum colour colour_of_state(const char *state, const char *result);
-char *plain(const char *text, char *buf, size_t n); /* without control characters, cut to fit */
-char *when(int64_t wall_us, char *buf);             /* local time with offset; "-" for 0. buf >= QUANTITY_MAX */
-char *ago(int64_t us, char *buf);                   /* whole seconds: "1h30m"; buf >= QUANTITY_MAX            */
-char *price(const json_t *price_json, char *buf);   /* {"nano_hour","currency"}; buf >= QUANTITY_MAX */
-int print_json(const json_t *v);                    /* stdout, with "X_utc" beside each "X_wall_us"           */
+char *plain(const char *text, char *buf, size_t n);  /* without control characters, cut to fit */
+char *when(int64_t wall_us, char *buf);              /* local time with offset; "-" for 0. buf >= QUANTITY_MAX */
+char *ago(int64_t us, char *buf);                    /* whole seconds: "1h30m"; buf >= QUANTITY_MAX            */
+char *money_short(const struct money *m, char *buf); /* to 4 decimals, rounded half up; buf >= QUANTITY_MAX */
+char *cost_text(const json_t *job, char *buf);       /* JOB.cost's sum so far, "-" for none; buf >= QUANTITY_MAX */
+char *price(const json_t *price_json, char *buf);    /* {"nano_hour","currency"}; buf >= QUANTITY_MAX */
+int print_json(const json_t *v);                     /* stdout, with "X_utc" beside each "X_wall_us"           */
 int print_json_line(const json_t *v);
 int64_t now_wall_us(void);
 
@@ -151,6 +153,7 @@ int cmd_show(struct cli *c, const struct cli_line *line);
 int cmd_logs(struct cli *c, const struct cli_line *line);
 int cmd_explain(struct cli *c, const struct cli_line *line);
 int cmd_precheck(struct cli *c, const struct cli_line *line);
+int cmd_cost(struct cli *c, const struct cli_line *line);
 int cmd_move(struct cli *c, const struct cli_line *line);
 int cmd_suspend(struct cli *c, const struct cli_line *line);
 int cmd_resume(struct cli *c, const struct cli_line *line);

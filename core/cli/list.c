@@ -8,18 +8,18 @@
 #define WAIT_US (3600 * USEC_PER_SEC)
 
 static const struct table_column columns[] = { { "ID", false, false }, { "NAME", false, false },
-        { "STATE", false, false }, { "SINCE", false, false }, { "RAN", true, false }, { "OFFER", false, false },
-        { "USER", false, false }, { "WHY", false, true } };
+        { "STATE", false, false }, { "SINCE", false, false }, { "RAN", true, false }, { "COST", true, false },
+        { "OFFER", false, false }, { "USER", false, false }, { "WHY", false, true } };
 
 static void add_job(struct table *t, const json_t *job)
 {
         const char *state = js_str(job, "state", "?"), *result = js_str(job, "result", ""),
                    *waiting = js_str(job, "waiting", "");
-        char since[QUANTITY_MAX], ran[QUANTITY_MAX];
+        char since[QUANTITY_MAX], ran[QUANTITY_MAX], cost[QUANTITY_MAX];
         const char *cells[ARRAY_LEN(columns)] = { js_str(job, "id", "?"), js_str(job, "name", ""),
                 streq(state, "ended") && *result ? result : state, when(js_int(job, "since_wall_us", 0), since),
-                ago(js_int(job, "ran_us", 0), ran), js_str(job, "offer", "-"), js_str(job, "user", ""),
-                *waiting ? waiting : js_str(job, "message", "") };
+                ago(js_int(job, "ran_us", 0), ran), cost_text(job, cost), js_str(job, "offer", "-"),
+                js_str(job, "user", ""), *waiting ? waiting : js_str(job, "message", "") };
 
         table_row(t, cells, 2, colour_of_state(state, result));
 }

@@ -79,6 +79,35 @@ static void show_place(const struct cli *c, const json_t *job)
         row(c, "asked for", text);
 }
 
+static const char *amount(int64_t nano, const char *currency, char *buf)
+{
+        struct money m = { .nano = nano };
+
+        (void)str_format(m.currency, sizeof m.currency, "%s", currency);
+        return money_short(&m, buf);
+}
+
+static void show_cost(const struct cli *c, const json_t *cost)
+{
+        const json_t *cap = json_object_get(cost, "cap");
+        const char *currency = js_str(cost, "currency", "");
+        char text[300], spent[QUANTITY_MAX], open[QUANTITY_MAX], whole[QUANTITY_MAX];
+
+        if (!json_is_object(cost))
+                return;
+        (void)str_format(text, sizeof text, "%s", amount(js_int(cost, "spent_nano", 0), currency, spent));
+        if (js_int(cost, "open_nano", 0) > 0)
+                (void)str_format(text + strlen(text), sizeof text - strlen(text),
+                        ", and at worst %s more until its stop", amount(js_int(cost, "open_nano", 0), currency, open));
+        row(c, "cost", text);
+        if (!json_is_object(cap))
+                return;
+        (void)str_format(text, sizeof text, "%s: %s, of which %s is left",
+                streq(js_str(cap, "name", ""), "budget") ? "its budget" : js_str(cap, "name", "?"),
+                amount(js_int(cap, "nano", 0), currency, whole), amount(js_int(cap, "left_nano", 0), currency, open));
+        row(c, "limit", text);
+}
+
 static void show_times(const struct cli *c, const json_t *job)
 {
         char text[200], ran[QUANTITY_MAX], ttl[QUANTITY_MAX];
@@ -93,6 +122,7 @@ static void show_times(const struct cli *c, const json_t *job)
         else
                 (void)str_format(text, sizeof text, "%s, without a limit", ago(js_int(job, "ran_us", 0), ran));
         row(c, "ran", text);
+        show_cost(c, json_object_get(job, "cost"));
         row_time(c, "ends", job, "ttl_wall_us", "by its ttl, unless it is resumed before");
         row_time(c, "expires", job, "expire_wall_us", "its checkpoint, unless it is resumed before");
 }

@@ -401,6 +401,7 @@ static const struct {
         { "resume", verb_resume },
         { "stop", verb_stop },
         { "move", verb_move },
+        { "cost", request_cost },
         { "machines", request_machines },
         { "notice", request_notice },
         { "offers", request_offers },

@@ -16,6 +16,7 @@ void request_check(struct engine *e, struct engine_ticket *t, const struct engin
 void request_list(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_show(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_explain(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
+void request_cost(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_machines(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_notice(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_offers(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);

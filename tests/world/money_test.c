@@ -235,9 +235,65 @@ static void months(void)
         scene_end(&w);
 }
 
+/* What `cost` answers, grouped in one way: the sum of its rows in nano, -1 = they are not its total. */
+static int64_t summed(struct world *w, const char *by, const char *job, int64_t from, int64_t to, size_t *ret_rows)
+{
+        json_t *args = json_pack("{s:s,s:s,s:I,s:I}", "by", by, "job", job, "from_wall_us", (json_int_t)from,
+                "to_wall_us", (json_int_t)to);
+        const json_t *rows;
+        struct reply r;
+        int64_t sum = 0, total;
+        size_t i;
+        json_t *row;
+
+        world_ask(w, "cost", NULL, args, NULL, &r);
+        rows = json_object_get(r.body, "rows");
+        json_array_foreach (rows, i, row)
+                sum += js_int(row, "nano", 0);
+        total = js_int(json_array_get(json_object_get(r.body, "totals"), 0), "nano", sum ? -1 : 0);
+        *ret_rows = json_array_size(rows);
+        reply_clear(&r);
+        return total == sum ? sum : -1;
+}
+
+static void summed_up(void)
+{
+        struct world w;
+        char a[40], b[40];
+        struct reply r;
+        int64_t from, middle, both;
+        size_t n;
+
+        if (!scene_begin(&w, "{}"))
+                return;
+        from = w.wall_us;
+        world_submit(&w, whole, a);
+        world_submit(&w, whole, b);
+        world_run(&w, MIN);
+        run_measured(&w, 3 * HOUR);
+        middle = from + 90 * MIN;
+        both = summed(&w, "job", "", from, INT64_MAX, &n);
+        tap_ok(n == 2 && both > 0, "cost by job: a row each, and they sum up to the total");
+        tap_int(summed(&w, "job", a, from, INT64_MAX, &n) + summed(&w, "job", b, from, INT64_MAX, &n), both,
+                "asked for one by one they are the same");
+        tap_ok(summed(&w, "connection", "", from, INT64_MAX, &n) == both && n == 1, "by connection: one row");
+        tap_ok(summed(&w, "hour", "", from, INT64_MAX, &n) == both && n >= 3, "by hour: to the nano the same sum");
+        tap_int(summed(&w, "job", a, from, middle, &n) + summed(&w, "job", a, middle, INT64_MAX, &n),
+                summed(&w, "job", a, from, INT64_MAX, &n), "a span cut in two sums up to the whole");
+        sim_exit(&w, world_sim(&w, a), 0, 0, "");
+        world_run(&w, MIN);
+        tap_int(summed(&w, "job", a, from, INT64_MAX, &n), spent(&w, a), "law 7 an ended job's cost is what show says");
+        world_ask(&w, "cost", NULL, json_pack("{s:s}", "by", "week"), NULL, &r);
+        tap_str(r.err.text, "by=week is not known: job, connection, project or hour",
+                "what it can be grouped by is said");
+        reply_clear(&r);
+        world_free(&w);
+}
+
 int main(void)
 {
         counted();
+        summed_up();
         budget();
         capped();
         too_small();
