@@ -12,19 +12,50 @@ struct prune {
         size_t n;
 };
 
+/* Its log lies on each machine that it ran on: a move, and a resume elsewhere, leave a part behind. */
+static void forget_on(struct prune *p, const struct job *j, struct id machine)
+{
+        /* the intent names the job in its body only: the job's own rows go in this very transaction */
+        struct entry ghost = { .job = { .generation = j->generation } };
+        struct mach *m = machine_find(p->engine, machine);
+        char id[ID_TEXT_MAX];
+
+        if (m && m->rec.state != PD_MACHINE_GONE)
+                (void)intent_open(p->turn, INTENT_FORGET, &ghost, m,
+                        json_pack("{s:s,s:s}", "op", "forget", "job", id_format(ID_JOB, j->id, id)));
+}
+
+static void forget(struct prune *p, const struct job *j)
+{
+        js_owned *history = NULL, *seen = json_object();
+        struct pd_error err;
+        char text[ID_TEXT_MAX];
+        const json_t *row;
+        size_t i;
+
+        forget_on(p, j, j->machine);
+        (void)json_object_set_new(seen, id_format(ID_MACHINE, j->machine, text), json_true());
+        if (store_history(p->engine->env->store, j->id, &history, &err) < 0)
+                log_warning("where a job's logs lie is not known: %s", err.text);
+        json_array_foreach (history, i, row) {
+                const char *name = js_str(row, "machine", "");
+                struct id machine;
+
+                if (json_object_get(seen, name) || !id_parse(ID_MACHINE, name, &machine))
+                        continue;
+                (void)json_object_set_new(seen, name, json_true());
+                forget_on(p, j, machine);
+        }
+}
+
 static int prune_one(void *arg, const struct job *j)
 {
         struct prune *p = arg;
-        /* the intent names the job in its body only: the job's own rows go in this very transaction */
-        struct entry *en = jobs_find(p->engine, j->id), ghost = { .job = { .generation = j->generation } };
-        struct mach *m = machine_find(p->engine, j->machine);
-        char id[ID_TEXT_MAX];
+        struct entry *en = jobs_find(p->engine, j->id);
 
         if (en && !id_is_null(en->job.checkpoint))
                 return 0; /* a resume may still use it */
-        if (m)
-                (void)intent_open(p->turn, INTENT_FORGET, &ghost, m,
-                        json_pack("{s:s,s:s}", "op", "forget", "job", id_format(ID_JOB, j->id, id)));
+        forget(p, j);
         txn_job_remove(p->turn->txn, j->id);
         if (en)
                 jobs_remove(p->engine, en);

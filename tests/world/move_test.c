@@ -525,6 +525,24 @@ static void ends_unsaved(void)
         end(&w, "... throughout");
 }
 
+/* F-12: its log lies where it ran; both parts go when its time is over. */
+static void forgotten_everywhere(void)
+{
+        struct sim_machine *from, *to;
+        struct world w;
+        char id[40];
+
+        if (!tap_ok(start_one(&w, id, &from, &to) && move_quietly(&w, id, to), "a job is moved"))
+                return;
+        world_run(&w, 10 * MIN);
+        act_quietly(&w, "stop", id);
+        world_run(&w, 10 * MIN);
+        tap_ok(sim_find(from, id) && sim_find(to, id), "... and over; both runners know of it");
+        world_run(&w, 61 * DAY);
+        tap_ok(!sim_find(from, id) && !sim_find(to, id), "F-12 after 60 days neither does any more");
+        end(&w, "... throughout");
+}
+
 int main(void)
 {
         if (getenv("MOVE_STORM")) {
@@ -534,6 +552,7 @@ int main(void)
         for (size_t i = 0; i < ARRAY_LEN(rows); i++)
                 scene(i);
         ends_unsaved();
+        forgotten_everywhere();
         dies_everywhere();
         storms();
         return tap_done();
