@@ -464,9 +464,10 @@ int connections_start(struct engine *e, struct pd_error *err)
 
 void connections_free(struct engine *e)
 {
-        vec_foreach (m, &e->machines) {
+        vec_foreach (m, &e->machines) /* what is pending is called back, and may look at any of them */
                 if ((*m)->stream)
                         e->env->ops->stream_close((*m)->stream);
+        vec_foreach (m, &e->machines) {
                 if ((*m)->again)
                         e->env->ops->timer_free((*m)->again);
                 json_decref((*m)->caps);
