@@ -217,6 +217,18 @@ static void act(struct engine *e, struct engine_ticket *t, const struct engine_r
         turn_end(turn);
 }
 
+int request_disk_full(const struct engine *e, const char *refused, struct pd_error *err)
+{
+        int r;
+
+        if (!store_is_low(e->env->store))
+                return 0;
+        r = pd_fail(err, PD_E_FULL,
+                "the disk under the state directory is full: %s before there is room; what runs goes on", refused);
+        err->retry_after_us = USEC_PER_MIN;
+        return r;
+}
+
 static int over(struct pd_error *err, const char *verb)
 {
         return pd_fail(err, PD_E_CONFLICT, "the job is ended, so it cannot be %s", verb);
@@ -240,12 +252,20 @@ static int do_stop(
 static int do_move(
         struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
+        int r = request_disk_full(turn->engine, "no job is moved", err);
+
+        if (r < 0)
+                return r;
         return en ? move_asked(turn, en, js_str(rq->args, "on", NULL), user, err) : over(err, "moved");
 }
 
 static int do_resume(
         struct turn *turn, struct entry *en, const struct engine_request *rq, const char *user, struct pd_error *err)
 {
+        int r = request_disk_full(turn->engine, "no job is resumed", err);
+
+        if (r < 0)
+                return r;
         if (!en)
                 return pd_fail(err, PD_E_CONFLICT, "the job has ended and has no checkpoint to resume from");
         return resume_asked(turn, en, rq->args, user, err);

@@ -10,6 +10,9 @@ void ticket_fail(struct engine_ticket *t, const struct pd_error *err);
 int request_find(struct engine *e, struct engine_ticket *t, const char *target, struct id *ret, struct job *ret_job,
         struct pd_error *err);
 
+/* -PD_E_FULL: the disk is full. New work ("no job is resumed") is refused first: what runs keeps its renewals and saves. */
+int request_disk_full(const struct engine *e, const char *refused, struct pd_error *err);
+
 void request_submit(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_status(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_check(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);

@@ -284,12 +284,7 @@ void request_submit(struct engine *e, struct engine_ticket *t, const struct engi
         char digest[65] = "";
         int r = 0;
 
-        /* new work is refused first: what runs keeps its renewals and saves */
-        if (!dry && store_is_low(e->env->store)) {
-                (void)pd_fail(&err, PD_E_FULL,
-                        "the disk under the state directory is full: no new job is taken before there is room; "
-                        "what runs goes on");
-                err.retry_after_us = USEC_PER_MIN;
+        if (!dry && request_disk_full(e, "no new job is taken", &err) < 0) {
                 ticket_fail(t, &err);
                 return;
         }

@@ -2,6 +2,7 @@
 #include "simulate/disk.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ static struct {
         enum disk_trouble armed, now;
         uint64_t away;
         bool installed, lies, struck;
+        char ballast[PATH_MAX]; /* disk_arm_full() */
 } disk = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 struct file {
@@ -49,6 +51,8 @@ static enum disk_trouble passes(void)
                 disk.armed = DISK_GOOD;
                 disk.struck = true;
         }
+        if (disk.now == DISK_FULL && disk.ballast[0] && access(disk.ballast, F_OK) != 0)
+                disk.now = DISK_GOOD;
         return disk.now;
 }
 
@@ -297,7 +301,14 @@ void disk_arm(enum disk_trouble what, uint64_t away)
         disk.armed = what;
         disk.away = away;
         disk.struck = false;
+        disk.ballast[0] = '\0';
         (void)pthread_mutex_unlock(&disk.lock);
+}
+
+void disk_arm_full(const char *ballast, uint64_t away)
+{
+        disk_arm(DISK_FULL, away);
+        (void)str_format(disk.ballast, sizeof disk.ballast, "%s", ballast);
 }
 
 bool disk_struck(void)

@@ -22,6 +22,8 @@ enum disk_trouble {
 int disk_install(void); /* registers the VFS; a second time is nothing. Negative = it cannot */
 /* What happens at a write or sync that is this many away (0 = the next). */
 void disk_arm(enum disk_trouble what, uint64_t away);
+/* DISK_FULL, for as long as the file `ballast` takes the room. */
+void disk_arm_full(const char *ballast, uint64_t away);
 bool disk_struck(void); /* has it happened since disk_arm()? */
 void disk_mend(void);
 /* Now, or at the latest: from here on nothing reaches the disk. */

@@ -157,6 +157,7 @@ static int start(struct world *w, bool fresh)
 {
         const struct store_options o = { .dir = w->dir,
                 .new_installation = fresh || w->keeper,
+                .ballast_bytes = w->ballast_bytes,
                 .vfs = w->vfs,
                 .simulated = !w->durable,
                 .installation = "ins_00000000000000000000000000" };
@@ -224,6 +225,7 @@ int world_new_with(struct world *w, const struct world_options *o)
                 .start_us = 3 * USEC_PER_SEC,
                 .stop_us = USEC_PER_SEC,
                 .durable = o->durable,
+                .ballast_bytes = o->ballast_bytes,
                 .vfs = o->vfs };
         (void)str_format(w->dir, sizeof w->dir, "%s/portald-world-XXXXXX", o->dir ? o->dir : parent);
         if (!mkdtemp(w->dir) || sd_event_new(&w->loop) < 0)

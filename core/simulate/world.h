@@ -159,6 +159,7 @@ struct world_options {
         bool no_lab;            /* without the connection "lab" of one own machine */
         bool durable;           /* the store syncs: for tests that look at the disk */
         const char *vfs;        /* SQLite's: DISK_VFS for torn and lost writes (disk.h); NULL = the system's */
+        uint64_t ballast_bytes; /* of the store; 0 = none */
         const char *dir;        /* parent of the state directory; NULL = /dev/shm, else /var/tmp */
 };
 
@@ -202,6 +203,7 @@ struct world {
         bool dying, ticking; /* dying: no word of this daemon counts any more */
         bool durable;
         bool power_cut; /* what was not synced when it died is lost, or torn */
+        uint64_t ballast_bytes;
         const char *vfs;
         void *keeper; /* sqlite3: holds a store that is in memory; NULL = it is on disk */
 };

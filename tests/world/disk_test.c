@@ -114,6 +114,45 @@ static void lying(void)
                 n.lost, n.down);
 }
 
+static int asked(struct world *w, const char *verb, const char *id, char text[400])
+{
+        struct reply r;
+        int code;
+
+        world_ask(w, verb, id, json_pack("{}"), NULL, &r);
+        code = (int)r.err.code;
+        (void)str_format(text, 400, "%s", r.err.text);
+        reply_clear(&r);
+        return code;
+}
+
+/* The ballast lets what is under way finish; nothing new begins on it. */
+static void refuses(void)
+{
+        char runs[40], rests[40], none[40], text[400];
+        struct world w;
+
+        if (disk_install() < 0 ||
+                world_new_with(&w, &(struct world_options){ .vfs = DISK_VFS, .seed = 7, .ballast_bytes = 1 << 20 }) < 0)
+                abort();
+        world_submit(&w, "{}", runs);
+        world_submit(&w, "{}", rests);
+        world_run(&w, USEC_PER_MIN);
+        tap_int(asked(&w, "suspend", rests, text), PD_OK, "a job is suspended");
+        world_run(&w, USEC_PER_MIN);
+        (void)str_format(text, sizeof text, "%s/ballast", w.dir);
+        disk_arm_full(text, 1);
+        tap_int(asked(&w, "suspend", runs, text), PD_OK, "law 4 the disk is full, and a save still begins");
+        world_run(&w, USEC_PER_MIN);
+        tap_ok(disk_struck(), "... it was");
+        tap_str(world_job(&w, runs, "state"), "suspended", "... and is finished");
+        tap_ok(!submit(&w, none), "no new job is taken then");
+        tap_int(asked(&w, "resume", rests, text), PD_E_FULL, "... nor is one resumed");
+        tap_has(text, "the disk under the state directory is full", "... which is said");
+        tap_int(asked(&w, "move", runs, text), PD_E_FULL, "... nor moved");
+        world_free(&w);
+}
+
 int main(void)
 {
         honest(DISK_CUT, true, "power cut at each write");
@@ -121,5 +160,6 @@ int main(void)
         honest(DISK_ERROR, false, "an I/O error at each write");
         honest(DISK_ERROR, true, "an I/O error, then a power cut");
         lying();
+        refuses();
         return tap_done();
 }
