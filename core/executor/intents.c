@@ -174,20 +174,28 @@ static struct mach *runner_of(const struct op *op)
         return other;
 }
 
+/* A notice that is told late is told with what is left of it. NULL = no memory. */
+static json_t *body_now(const struct op *op)
+{
+        json_t *body = json_copy(op->body);
+        int64_t left = op->intent.opened_wall_us + js_int(op->body, "in_us", 0) - now_wall(op->engine);
+
+        if (body && op->intent.kind == INTENT_NOTICE)
+                (void)json_object_set_new(body, "in_us", json_integer(left > 0 ? left : 0));
+        return body;
+}
+
 static int send_to_runner(struct op *op, struct pd_error *err)
 {
         struct mach *m = runner_of(op);
+        js_owned *body = body_now(op);
 
-        if (op->intent.kind == INTENT_NOTICE && op->replay && m &&
-                m->rec.notice_wall_us) { /* what is left of it by now */
-                int64_t left = m->rec.notice_wall_us - now_wall(op->engine);
-
-                (void)json_object_set_new(op->body, "in_us", json_integer(left > 0 ? left : 0));
-        }
+        if (!body)
+                return pd_fail(err, PD_E_NOMEM, "no memory for the request");
         if (!m || !m->stream || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
         return op->engine->env->ops->stream_request(
-                m->stream, op->intent.generation, op->body, REQUEST_TIMEOUT_US, on_answer, op, err);
+                m->stream, op->intent.generation, body, REQUEST_TIMEOUT_US, on_answer, op, err);
 }
 
 /* Known not to have left: a launch is not kept for later, its job takes the next look. */

@@ -109,7 +109,9 @@ static void on_hello(
         m->caps = json_deep_copy(json_object_get(answer, "caps"));
         learn_clock(m, answer);
         (void)str_format(m->boot_id, sizeof m->boot_id, "%s", js_str(answer, "boot_id", ""));
-        machine_notice(m, js_int(answer, "notice_wall_us", m->rec.notice_wall_us));
+        if (!intent_of_machine(
+                    e, INTENT_NOTICE, m->rec.id)) /* else ours is on its way, and it knows of an older one at most */
+                machine_notice(m, js_int(answer, "notice_wall_us", m->rec.notice_wall_us));
         if (e->env->ops->stream_request(m->stream, 0, ask, REQUEST_TIMEOUT_US, on_list, m, &why) < 0)
                 machine_why(m, why.text);
 }

@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a user asks of the engine, and waits for. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "simulate/parts.h"
 
+struct asked {
+        struct reply *ret; /* NULL = who asked has gone on: the daemon died, or took too long */
+};
+
 static void on_reply(void *arg, const struct pd_error *err, json_t *body, const void *blob, size_t n)
 {
-        struct reply *r = arg;
+        struct asked *a = arg;
 
         (void)blob;
         (void)n;
-        r->done = true;
+        if (!a->ret) {
+                json_decref(body);
+                free(a);
+                return;
+        }
+        a->ret->done = true;
         if (err)
-                r->err = *err;
-        r->body = body;
+                a->ret->err = *err;
+        a->ret->body = body;
 }
 
 void reply_clear(struct reply *r)
@@ -30,12 +40,20 @@ void world_ask(struct world *w, const char *verb, const char *target, json_t *ar
                 .target = target,
                 .args = given,
                 .key = key };
+        struct asked *a = malloc(sizeof *a);
 
+        if (!a)
+                abort();
         *ret = (struct reply){ 0 };
-        (void)engine_request(w->engine, &rq, on_reply, ret);
+        a->ret = ret;
+        (void)engine_request(w->engine, &rq, on_reply, a);
         world_settle(w);
         for (int i = 0; i < 600 && !ret->done && !w->fatal.code && !w->dying; i++)
                 world_run(w, 100 * USEC_PER_MSEC);
+        if (ret->done)
+                free(a);
+        else
+                a->ret = NULL;
 }
 
 void world_submit(struct world *w, const char *settings, char id[40])

@@ -150,6 +150,7 @@ void sim_runner_restart(struct sim_machine *m)
 void sim_reboot(struct sim_machine *m)
 {
         sim_reach(m, false);
+        m->told_notice_wall_us = 0;
         vec_foreach (s, &m->jobs)
                 sim_job_vanished(*s);
 }
@@ -180,6 +181,7 @@ void sim_notice(struct sim_machine *m, int64_t in_us, const char *source)
         if (!text)
                 abort();
         m->notice_boot_us = m->w->boot_us + in_us;
+        m->told_notice_wall_us = m->w->wall_us + in_us;
         sim_stream_event(m, event);
         vec_foreach (s, &m->jobs)
                 if ((*s)->used && streq((*s)->phase, "running"))

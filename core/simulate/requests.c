@@ -77,14 +77,12 @@ static json_t *op_lease(struct sim_machine *m, const json_t *body)
 
 static json_t *op_hello(const struct sim_machine *m)
 {
-        int64_t notice = m->notice_boot_us ? m->w->wall_us + m->notice_boot_us - m->w->boot_us : 0;
-
         return json_pack("{s:i,s:s,s:s,s:I,s:I,s:I,s:I,s:{s:i,s:I,s:I,s:{s:{s:b},s:{s:b},s:{s:b}}}}", "version", 1,
                 "boot_id", m->name, "machine_id", m->name, "now_wall_us", (json_int_t)sim_wall_us(m), "now_boot_us",
                 (json_int_t)sim_boot_us(m), "stop_wall_us", (json_int_t)m->stop_wall_us, "notice_wall_us",
-                (json_int_t)notice, "caps", "cpu_milli", m->cpu_milli, "memory_bytes", (json_int_t)m->memory_bytes,
-                "gpus", (json_int_t)m->gpus, "captures", "values", "usable", 1, "command", "usable", 1, "restart",
-                "usable", 1);
+                (json_int_t)m->told_notice_wall_us, "caps", "cpu_milli", m->cpu_milli, "memory_bytes",
+                (json_int_t)m->memory_bytes, "gpus", (json_int_t)m->gpus, "captures", "values", "usable", 1, "command",
+                "usable", 1, "restart", "usable", 1);
 }
 
 static json_t *of_machine(struct sim_machine *m, const char *op, const json_t *body)

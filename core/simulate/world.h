@@ -105,6 +105,7 @@ struct sim_machine {
         VEC(struct sim_job *) jobs;
         int64_t stop_wall_us, stop_boot_us; /* the lease as its runner holds it */
         int64_t notice_boot_us;             /* when it is to go, on this world's clock; 0 = no notice */
+        int64_t told_notice_wall_us;        /* by its own wall clock; the last that its boot has seen */
         struct world_connection *connection;
 };
 

@@ -88,6 +88,33 @@ static void notice_alone(void)
         scene_end(&w);
 }
 
+/* A second notice, which portald had no time to tell. */
+static void notice_again(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        world_run(&w, MIN);
+        scene_act(&w, "notice", "lab/here/host", json_pack("{s:s}", "in", "1m"));
+        world_run(&w, 2 * MIN);
+        world_submit(&w, "{}", id);
+        world_run(&w, 2 * MIN);
+        tap_str(world_job(&w, id, "state"), "running", "a notice is over, and jobs run there again");
+        w.rate[WORLD_FAULT_DEATH_AFTER_COMMIT] = 10000;
+        scene_act(&w, "notice", "lab/here/host", json_pack("{s:s}", "in", "10m"));
+        w.rate[WORLD_FAULT_DEATH_AFTER_COMMIT] = 0;
+        world_die(&w);
+        tap_int(world_restart(&w), 0, "another is given, and portald dies at once");
+        world_run(&w, MIN);
+        tap_ok(machine_int(&w, "notice_wall_us") > w.wall_us + 8 * MIN,
+                "P-04 what the runner knows of the first is not taken for it");
+        tap_str(world_job(&w, id, "state"), "suspended", "P-04 law 3 the job is saved in time");
+        tap_str(world_job(&w, id, "cause"), "notice", "P-04 with its cause");
+        scene_end(&w);
+}
+
 static void lease_on_disk(void)
 {
         struct world w;
@@ -208,6 +235,7 @@ int main(void)
 {
         twice_is_once();
         notice_alone();
+        notice_again();
         lease_on_disk();
         lease_read_back();
         terms_change(false);
