@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random lives of machines, checkpoints, caps and months against an independent bill (N-04, B-15): every answer of the ledger is foretold by the
  * oracle, every sum of it is compared after every event, and every 1,000th it is built again from nothing but the records that it named as changed.
- * TEST_SEED, TESTS_FULL=1 (or TEST_FULL=1): 10^7 events, else 10^6; LEDGER_EVENTS: so many. */
+ * TEST_SEED, TEST_FULL=1: 10^7 events, else 10^6; LEDGER_EVENTS: so many. */
 #include "ledger_run.h"
 #include "tap.h"
 

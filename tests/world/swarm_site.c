@@ -135,7 +135,7 @@ bool swarm_site(struct swarm *s)
 {
         uint64_t clouds = swarm_dice(s, 8);
 
-        clouds = clouds < 1 ? 0 : clouds < 4 ? 1 : clouds < 7 ? 2 : 3;
+        clouds = clouds < 1 || s->run->own_only ? 0 : clouds < 4 ? 1 : clouds < 7 ? 2 : 3;
         if (swarm_percent(s, 35))
                 (void)world_add_own(&s->w, "lab2", 4000, UINT64_C(8) << 30, 0);
         for (size_t i = 0; i < clouds; i++)
