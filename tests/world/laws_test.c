@@ -115,6 +115,30 @@ static void notice_again(void)
         scene_end(&w);
 }
 
+/* What is older than what was seen already says nothing any more. */
+static void overtaken(void)
+{
+        js_owned *event = NULL;
+        struct world w;
+        const struct sim_job *s;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        s = world_sim(&w, id);
+        tap_ok(s->seq > 0, "a job runs");
+        event = json_pack("{s:s,s:{s:s,s:I,s:I,s:s,s:s,s:I,s:I,s:{s:i,s:i,s:b}}}", "event", "placement", "placement",
+                "job", id, "generation", (json_int_t)s->generation, "seq", (json_int_t)s->seq - 1, "phase", "exited",
+                "cause", "", "started_wall_us", (json_int_t)s->started_wall_us, "ran_us", (json_int_t)USEC_PER_SEC,
+                "exit", "code", 3, "signal", 0, "oom", 0);
+        world_event(&w, event);
+        world_run(&w, USEC_PER_SEC);
+        tap_str(world_job(&w, id, "state"), "running", "law 20 an event that was overtaken changes nothing");
+        scene_end(&w);
+}
+
 static void lease_on_disk(void)
 {
         struct world w;
@@ -236,6 +260,7 @@ int main(void)
         twice_is_once();
         notice_alone();
         notice_again();
+        overtaken();
         lease_on_disk();
         lease_read_back();
         terms_change(false);
