@@ -85,10 +85,15 @@ void say_values(const json_t *values)
         size_t i;
 
         json_array_foreach ((json_t *)(uintptr_t)values, i, v) {
-                char path[320], type[160], reason[320], fix[320];
+                char path[320], type[160], reason[320], fix[320], of[64] = "";
 
-                (void)fprintf(stderr, "  %s (%s): %s; %s\n", plain(js_str(v, "path", "?"), path, sizeof path),
-                        plain(js_str(v, "type", "?"), type, sizeof type),
+                if (js_int(v, "pid", 0) > 0 && js_int(v, "fd", -1) >= 0)
+                        (void)str_format(of, sizeof of, ", pid %lld fd %lld", (long long)js_int(v, "pid", 0),
+                                (long long)js_int(v, "fd", -1));
+                else if (js_int(v, "pid", 0) > 0)
+                        (void)str_format(of, sizeof of, ", pid %lld", (long long)js_int(v, "pid", 0));
+                (void)fprintf(stderr, "  %s (%s%s): %s; %s\n", plain(js_str(v, "path", "?"), path, sizeof path),
+                        plain(js_str(v, "type", "?"), type, sizeof type), of,
                         plain(js_str(v, "reason", "cannot be carried"), reason, sizeof reason),
                         plain(js_str(v, "fix", "see `portal help suspend`"), fix, sizeof fix));
         }

@@ -236,7 +236,7 @@ static void build_backend(struct build *b, const struct block *block, struct con
 /* The shipped captures and vault hold where a site names none of its own. */
 static void add_shipped(struct build *b)
 {
-        static const char *const captures[] = { "values", "command", "restart" };
+        static const char *const captures[] = { "values", "command", "criu", "restart" };
         struct entries *e = &b->p->entries;
         bool any_capture = false, any_vault = false;
 

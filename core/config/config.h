@@ -96,6 +96,7 @@ struct config_runner {
         const char *runtime;               /* absolute path of runc or crun; NULL = the best one found             */
         const char *conmon;                /* absolute path; NULL = found in PATH                                  */
         bool user_ns;                      /* false: jobs may not be given one (and root inside is root outside)   */
+        bool criu_without_user_ns;         /* jobs with the capture criu have none: criu cannot carry one            */
         uint32_t uid_base;                 /* first uid and gid on the machine for containers                      */
         uint32_t uid_count;                /* ids a container has                                                  */
         uint32_t uid_ranges;               /* ranges of uid_count, from uid_base on; each running job has its own  */
@@ -107,7 +108,7 @@ struct config {
         const struct config_connection *connections;
         size_t connections_n;
         const struct config_backend *captures, *vaults, *sinks; /* where no capture or vault is named, the shipped ones:
-                                                                 * values, command, restart; the vault "file" in the runner's state_dir */
+                                                                 * values, command, criu, restart; the vault "file" in the runner's state_dir */
         size_t captures_n, vaults_n, sinks_n;
         const json_t *settings; /* object key -> text: the site layer for settings_resolve() */
         struct config_private *private;

@@ -79,6 +79,10 @@ const struct schema_row schema_rows[] = {
                 .help = "The program that holds a container's output; auto looks in PATH." },
         { RUNNER(user_ns), .type = SCHEMA_BOOL, .fallback = "true",
                 .help = "Containers have a user namespace: root in one is nobody outside." },
+        { RUNNER(criu_without_user_ns), .type = SCHEMA_BOOL, .fallback = "false",
+                .help = "Jobs with checkpoint criu run without a user namespace, which criu cannot carry: root in one "
+                        "is "
+                        "root outside. false: no job can have criu." },
         { RUNNER(uid_base), .type = SCHEMA_COUNT, .fallback = "900000000", .min = 65536, .max = UID_MAX_OURS,
                 .help = "The first user and group number that containers have on the machine; no account may lie in "
                         "the range." },
@@ -180,7 +184,7 @@ const struct schema_row schema_rows[] = {
                 .help = "portal-runner, on each machine that runs jobs." },
         { TOP("connections"), .type = SCHEMA_GROUP, .otherwise = "none",
                 .help = "Accounts at providers and machines of your own." },
-        { TOP("captures"), .type = SCHEMA_GROUP, .otherwise = "values, command and restart",
+        { TOP("captures"), .type = SCHEMA_GROUP, .otherwise = "values, command, criu and restart",
                 .help = "Ways to take the state of a job." },
         { TOP("vaults"), .type = SCHEMA_GROUP, .otherwise = "file, in the runner's state_dir",
                 .help = "Places where checkpoints lie." },

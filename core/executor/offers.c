@@ -33,7 +33,17 @@ static const char **usable_captures(struct offers *k, const struct mach *m)
         return list;
 }
 
-static void of_machine(struct offers *k, struct placement_offer *o, const struct engine *e, const struct mach *m)
+/* Why the asked capture cannot be used there, in the words of its own probe; NULL = it can, or nothing is known of it. */
+static const char *capture_why(const struct mach *m, const struct placement_need *need)
+{
+        const json_t *v =
+                need && need->capture ? json_object_get(json_object_get(m->caps, "captures"), need->capture) : NULL;
+
+        return v && !js_bool(v, "usable", false) ? js_str(v, "why", NULL) : NULL;
+}
+
+static void of_machine(struct offers *k, struct placement_offer *o, const struct engine *e, const struct mach *m,
+        const struct placement_need *need)
 {
         int64_t cpu, memory, gpus;
 
@@ -53,6 +63,7 @@ static void of_machine(struct offers *k, struct placement_offer *o, const struct
         o->free_memory_bytes = memory > 0 ? (uint64_t)memory : 0;
         o->free_gpus = (int32_t)gpus;
         o->captures = usable_captures(k, m);
+        o->capture_why = capture_why(m, need);
 }
 
 static const char *kept(struct offers *k, const char *text)
@@ -92,7 +103,7 @@ bool known_offer(struct offers *k, struct engine *e, const struct known *o, cons
         if (o->own)
                 of.machine = machine_of_offer(e, o->conn, p.zone, p.type, (uint8_t)p.market);
         if (of.machine)
-                of_machine(k, &p, e, of.machine);
+                of_machine(k, &p, e, of.machine, need);
         else if (o->own)
                 p.why = o->conn->state != CONN_READY ? o->conn->why : "its machine has not been taken up yet";
         else

@@ -94,12 +94,23 @@ static void host_log(struct pd_call *call, enum pd_log_level level, const char *
         c->log(c->arg, level >= PD_LOG_ERROR && level <= PD_LOG_DEBUG ? (int)level : (int)PD_LOG_INFO, line);
 }
 
+/* Is it one of the words of `list`, which spaces part? */
+static bool listed(const char *list, const char *word)
+{
+        size_t n = strlen(word);
+
+        for (const char *p = list; n && p; p = strchr(p, ' '), p = p ? p + 1 : NULL)
+                if (strncmp(p, word, n) == 0 && (p[n] == '\0' || p[n] == ' '))
+                        return true;
+        return false;
+}
+
 static int host_put(struct pd_call *call, const char *key, const char *value)
 {
         struct slot_call *c = call->context;
         size_t n, old;
 
-        if (!c->slot || !c->slot->put || !key || !value || !streq(key, c->slot->put))
+        if (!c->slot || !c->slot->put || !key || !value || !listed(c->slot->put, key))
                 return -(int)PD_E_INVALID;
         n = strnlen(value, SLOT_TEXT_BYTES + 1);
         old = json_string_length(json_object_get(c->text, key));

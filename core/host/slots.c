@@ -139,7 +139,7 @@ static const struct slot checkpoint_slots[] = {
                 .absent = default_unsupported),
         SLOT(CHECKPOINT, checkpoint, save, .in = &shape_container, .item = &shape_value, .n_fds = 1, .put = "progress"),
         SLOT(CHECKPOINT, checkpoint, abort, .in = &shape_container),
-        SLOT(CHECKPOINT, checkpoint, restore, .in = &shape_container, .n_fds = 1, .put = "prestart"),
+        SLOT(CHECKPOINT, checkpoint, restore, .in = &shape_container, .n_fds = 1, .put = "prestart restore"),
         SLOT(CHECKPOINT, checkpoint, verify, .in = &shape_container),
         SLOT(CHECKPOINT, checkpoint, resume, .in = &shape_container),
         SLOT(CHECKPOINT, checkpoint, destroy, .in = &shape_container),

@@ -92,7 +92,7 @@ struct slot {
         const struct shape *out;  /* offsets into struct slot_out                              */
         const struct shape *item; /* of the callback's struct; NULL = no struct items          */
         size_t n_fds;
-        const char *put; /* the key that put() may name; NULL = none                  */
+        const char *put; /* the keys that put() may name, spaces between; NULL = none */
         const char *key; /* item members that must not come twice: "id"               */
         enum pd_kind kind;
         bool texts;    /* the callback hands plain strings                          */

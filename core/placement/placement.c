@@ -102,7 +102,11 @@ static bool rule_capture(const struct judged *j, struct placement_choice *c)
         for (const char *const *name = j->offer->captures; *name; name++)
                 if (streq(*name, j->need->capture))
                         return true;
-        (void)str_format(c->why, sizeof c->why, "cannot checkpoint with \"%.32s\"", j->need->capture);
+        if (j->offer->capture_why)
+                (void)str_format(c->why, sizeof c->why, "cannot be moved by %.32s here: %.200s", j->need->capture,
+                        j->offer->capture_why);
+        else
+                (void)str_format(c->why, sizeof c->why, "cannot checkpoint with \"%.32s\"", j->need->capture);
         return false;
 }
 

@@ -36,8 +36,9 @@ struct placement_offer {
         int32_t free_cpu_milli, free_gpus;
         uint64_t free_memory_bytes;
         const char *const *captures; /* usable there, NULL-ended; NULL = not known yet: not judged            */
-        int64_t not_before_wall_us;  /* P-17: a reclaimed pool is left out until then; 0 = it is not          */
-        bool usable;                 /* false: why says what is the matter ("its runner cannot be reached")   */
+        const char *capture_why; /* of the one that need->capture names: why it cannot be used there; NULL = not said */
+        int64_t not_before_wall_us; /* P-17: a reclaimed pool is left out until then; 0 = it is not          */
+        bool usable;                /* false: why says what is the matter ("its runner cannot be reached")   */
         const char *why;
         struct market_notice notice; /* of a spot offer, P-06                                                 */
 };
@@ -48,7 +49,7 @@ struct placement_choice {
         bool later;   /* not now, but it could once it is free, usable or back in: the job waits, not refused  */
         const char
                 *rule; /* what rejected it: "on", "cpu", "free" ...; "price": it fits and is dearer; NULL: the first  */
-        char why[128]; /* of the first: its rate; of the others that fit: how much dearer; else the rule and by how much */
+        char why[256]; /* of the first: its rate; of the others that fit: how much dearer; else the rule and by how much */
         char warn[96]; /* P-05, P-06: it may be chosen, but its notice may not save the job's state; ""          */
 };
 

@@ -11,6 +11,7 @@ struct question {
         struct host *host; /* its own, or NULL: the job's */
         json_t *answer;
         sd_event_source *soon;
+        char capture[64];
 };
 
 static int on_question_end(sd_event_source *s, uint64_t usec, void *arg)
@@ -43,7 +44,8 @@ static void on_prechecked(
         void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct question *q = arg;
-        json_t *body = json_pack("{s:b, s:o}", "usable", !err, "values", capture_values(items));
+        json_t *body =
+                json_pack("{s:b, s:s, s:o}", "usable", !err, "capture", q->capture, "values", capture_values(items));
 
         (void)ret, (void)text;
         if (err)
@@ -69,6 +71,8 @@ int ask_precheck(struct runner *r, struct asked *a, json_t **ret, struct pd_erro
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         }
         *q = (struct question){ .r = r, .client = a->client, .request = a->f->request };
+        (void)str_format(
+                q->capture, sizeof q->capture, "%s", js_str(json_object_get(a->job->order, "capture"), "name", ""));
         e = host_call(a->job->capture, "precheck", about, NULL, 0, NULL, SHORT_US, on_prechecked, q, err);
         if (e < 0)
                 free(q);

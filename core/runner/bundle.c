@@ -71,7 +71,7 @@ static void add_sys(const struct bundle *b, json_t *list)
         if (b->own_network || b->id_base == 0)
                 add_mount(list, "/sys", "sysfs", "sysfs", "nosuid,noexec,nodev,ro");
         else
-                add_mount(list, "/sys", "none", "/sys", "rbind,nosuid,noexec,nodev,ro");
+                add_mount(list, "/sys", "none", "/sys", "rbind,rprivate,nosuid,noexec,nodev,ro");
         if (b->cgroup2_ro)
                 add_mount(list, "/sys/fs/cgroup", "cgroup", "cgroup", "nosuid,noexec,nodev,relatime,ro");
 }
@@ -91,12 +91,13 @@ static json_t *mounts(const struct bundle *b)
         add_mount(list, "/dev/mqueue", "mqueue", "mqueue", "nosuid,noexec,nodev");
         add_sys(b, list);
         if (!b->own_network && b->resolv_conf)
-                add_mount(list, "/etc/resolv.conf", "bind", "/etc/resolv.conf", "bind,nosuid,noexec,nodev,ro");
-        add_mount(list, "/run/portal", "bind", b->portal_dir, "bind,nosuid,nodev,noexec,rw");
-        add_mount(list, "/run/portal/checkpoint", "bind", b->checkpoint_dir, "bind,nosuid,nodev,noexec,rw");
+                add_mount(list, "/etc/resolv.conf", "bind", "/etc/resolv.conf", "bind,private,nosuid,noexec,nodev,ro");
+        add_mount(list, "/run/portal", "bind", b->portal_dir, "bind,private,nosuid,nodev,noexec,rw");
+        add_mount(list, "/run/portal/checkpoint", "bind", b->checkpoint_dir, "bind,private,nosuid,nodev,noexec,rw");
         json_array_foreach ((json_t *)(uintptr_t)b->mounts, i, m)
                 add_mount(list, js_str(m, "target", ""), "bind", js_str(m, "source", ""),
-                        js_bool(m, "read_only", false) ? "rbind,nosuid,nodev,ro" : "rbind,nosuid,nodev,rw");
+                        js_bool(m, "read_only", false) ? "rbind,rprivate,nosuid,nodev,ro"
+                                                       : "rbind,rprivate,nosuid,nodev,rw");
         return list;
 }
 

@@ -110,7 +110,7 @@ void caps_note_tools(struct runner *r)
         caps_note(r, "disk space of a job is not limited");
 }
 
-/* The site's own choice; else one that can checkpoint; else runc, which manages more kinds of machines than crun. */
+/* The site's own choice; else crun where it can checkpoint (the capture criu goes through it); else runc, which manages more kinds of machines than crun. */
 int runtime_probe(struct runner *r, struct pd_error *err)
 {
         struct candidate runc = { .path = find_program("runc") }, crun = { .path = find_program("crun") };
@@ -135,7 +135,7 @@ int runtime_probe(struct runner *r, struct pd_error *err)
         }
         look_at(&runc, criu);
         look_at(&crun, criu);
-        if (crun.works && (!runc.works || (crun.checkpoint && !runc.checkpoint)))
+        if (crun.works && (!runc.works || crun.checkpoint))
                 (void)take(r, &crun, "crun");
         else if (runc.works)
                 (void)take(r, &runc, "runc");

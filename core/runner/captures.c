@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <string.h>
 
+#include <portald/checkpoint.h>
+
 #include "base/log.h"
 #include "runner/runner.h"
 
@@ -92,13 +94,40 @@ static void record(struct runner *r, const char *name, const struct pd_error *wh
                 r->captures, name, json_pack("{s:b, s:s}", "usable", !why, "why", why ? why->text : ""));
 }
 
+/* A capture that cannot carry a user namespace is of no use where the site gives one to each job. */
+static void on_caps(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
+{
+        struct probe *p = arg;
+        struct pd_error why = { 0 };
+
+        (void)items, (void)text;
+        p->r->probing--;
+        if (err)
+                why = *err;
+        else if (p->r->cfg.user_ns && !(js_int(ret, "flags", 0) & PD_CAPTURE_USERNS) &&
+                 !(streq(p->name, "criu") && p->r->cfg.criu_without_user_ns))
+                (void)pd_fail(&why, PD_E_UNSUPPORTED,
+                        "it cannot carry a user namespace, and the site gives one to each job "
+                        "(runner.%s_without_user_ns = true allows to leave it out)",
+                        p->name);
+        record(p->r, p->name, why.code ? &why : NULL);
+        if (why.code)
+                log_info("capture %s cannot be used here: %s", p->name, why.text);
+        if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 1, on_probe_end, p) < 0)
+                free(p);
+}
+
 static void on_probed(void *arg, const struct pd_error *err, const json_t *ret, const json_t *items, const json_t *text)
 {
         struct probe *p = arg;
 
+        struct pd_error why;
+
         (void)ret, (void)items, (void)text;
+        if (!err && host_call(p->host, "caps", NULL, NULL, 0, NULL, SHORT_US, on_caps, p, &why) == 0)
+                return;
         p->r->probing--;
-        record(p->r, p->name, err);
+        record(p->r, p->name, err ? err : &why);
         if (err)
                 log_info("capture %s cannot be used here: %s", p->name, err->text);
         if (sd_event_add_time_relative(p->r->loop, &p->soon, CLOCK_BOOTTIME, 0, 1, on_probe_end, p) < 0)

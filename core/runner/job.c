@@ -84,7 +84,8 @@ char *job_unit(const struct job *j)
 
 uint32_t job_id_base(const struct job *j)
 {
-        if (!j->r->cfg.user_ns)
+        if (!j->r->cfg.user_ns || (j->r->cfg.criu_without_user_ns &&
+                                          streq(js_str(json_object_get(j->order, "capture"), "name", ""), "criu")))
                 return 0;
         return j->r->cfg.uid_base + (uint32_t)(j->r->can_idmap ? j->slot : 0) * BUNDLE_IDS;
 }

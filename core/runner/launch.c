@@ -297,6 +297,8 @@ static void judge_sync(struct start *s)
         if (pid <= 0) {
                 const char *message = js_str(o, "message", "no reason given");
 
+                if (s->by_runtime && restore_log_said(s->by_runtime, &s->sync_error))
+                        return;
                 (void)pd_fail(&s->sync_error, PD_E_IO, "the container could not be created: %.*s",
                         (int)strcspn(message, "\n"), message);
                 return;
@@ -353,13 +355,14 @@ static int step_monitor(struct chain *c, struct pd_error *err)
         pd_cleanup(freep) char *unit = job_unit(j);
         pd_cleanup(freep) char *cgroup = unit ? cgroup_dir(&j->r->cg, unit, "supervisor") : NULL;
         js_owned *words = NULL;
-        const char *argv[32], *env[2] = { NULL, NULL };
+        const char *argv[40], *env[3] = { NULL, NULL, NULL };
+        pd_cleanup(freep) char *config_env = path_fmt("CRIU_CONFIG_FILE=%s", js_str(s->by_runtime, "config", ""));
         char pipe_env[32];
         int fds[2], r;
 
-        if (!cgroup)
+        if (!cgroup || !config_env)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
-        if ((r = monitor_spawn_argv(j, -1, &words, err)) < 0)
+        if ((r = monitor_spawn_argv(j, s->by_runtime, &words, err)) < 0)
                 return r;
         for (size_t i = 0; i <= json_array_size(words) && i < ARRAY_LEN(argv); i++)
                 argv[i] = json_string_value(json_array_get(words, i));
@@ -367,6 +370,7 @@ static int step_monitor(struct chain *c, struct pd_error *err)
                 return pd_fail(err, PD_E_IO, "no pipe for the supervisor: %m");
         (void)str_format(pipe_env, sizeof pipe_env, "_OCI_SYNCPIPE=%d", fds[1]);
         env[0] = pipe_env;
+        env[1] = s->by_runtime ? config_env : NULL;
         r = watch_sync(s, fds[0], err);
         if (r == 0)
                 r = chain_run_proc(c,
@@ -421,6 +425,8 @@ static int step_start(struct chain *c, struct pd_error *err)
         measure_watch_progress(j);
         if ((r = monitor_watch(j, err)) < 0)
                 return r;
+        if (of(c)->by_runtime)
+                return 0; /* it is there, and stands still until it has been looked at */
         return chain_run_proc(
                 c, &(struct proc_spec){ .argv = argv, .what = "starting the container", .timeout_us = SHORT_US }, err);
 }

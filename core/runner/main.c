@@ -170,6 +170,7 @@ static int take_config(struct runner *r, const struct options *o, const struct c
         k->plugin_host = dup_or(o->plugin_host, c->daemon.plugin_host);
         k->image_store = o->state_dir ? path_fmt("%s/images", o->state_dir) : dup_or(c->runner.image_store, NULL);
         k->user_ns = c->runner.user_ns;
+        k->criu_without_user_ns = c->runner.criu_without_user_ns;
         k->uid_base = c->runner.uid_base;
         k->uid_ranges = c->runner.uid_ranges;
         k->own_network = streq(o->network, "none");

@@ -18,14 +18,27 @@ static int add(json_t *argv, char *text)
         return r;
 }
 
-int monitor_spawn_argv(struct job *j, int sync_fd, json_t **ret_argv, struct pd_error *err)
+/* The runtime brings the container back from a capture's images instead of creating it. */
+static int add_restore(json_t *argv, const json_t *how)
+{
+        const char *images = js_str(how, "images", "");
+        int bad = add(argv, path_fmt("--restore=%s", images)) |
+                  add(argv, path_fmt("--runtime-opt=--image-path=%s", images));
+        const json_t *v;
+        size_t i;
+
+        json_array_foreach (json_object_get(how, "options"), i, v)
+                bad |= add(argv, path_fmt("--runtime-opt=%s", str_or(json_string_value(v), "")));
+        return bad;
+}
+
+int monitor_spawn_argv(struct job *j, const json_t *restore, json_t **ret_argv, struct pd_error *err)
 {
         pd_cleanup(freep) char *unit = job_unit(j);
         pd_cleanup(freep) char *dir = job_gen(j, "");
         js_owned *argv = json_pack("[s, s, s]", j->r->cfg.conmon, "--api-version", "1");
         int bad = 0;
 
-        (void)sync_fd;
         if (!unit || !dir || !argv)
                 return pd_fail(err, PD_E_NOMEM, "no memory");
         bad |= add(argv, path_fmt("--cid=%s", unit)) | add(argv, path_fmt("--cuuid=%s", unit));
@@ -34,9 +47,9 @@ int monitor_spawn_argv(struct job *j, int sync_fd, json_t **ret_argv, struct pd_
         bad |= add(argv, path_fmt("--conmon-pidfile=%s/monitor.pid", dir));
         bad |= add(argv, path_fmt("--exit-dir=%s/exit", dir)) | add(argv, path_fmt("--persist-dir=%s/exit", dir));
         bad |= add(argv, path_fmt("--log-path=k8s-file:%s/log", j->dir)) | add(argv, strdup("--full-attach"));
-        bad |= add(argv, strdup("--no-new-keyring"));
         bad |= add(argv, path_fmt("--runtime-arg=--root=%s/runtime", j->r->cfg.state_dir));
         bad |= add(argv, path_fmt("--runtime-arg=--log=%s/runtime.log", dir));
+        bad |= restore ? add_restore(argv, restore) : add(argv, strdup("--no-new-keyring"));
         if (bad)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the supervisor's command line");
         *ret_argv = json_incref(argv);

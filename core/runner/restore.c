@@ -172,12 +172,32 @@ int restore_capture(struct chain *c, struct pd_error *err)
 
 int restore_captured(struct chain *c, const struct pd_error *why, struct pd_error *err)
 {
-        const char *load = js_str(c->text, "prestart", NULL);
+        const char *load = js_str(c->text, "prestart", NULL), *how = js_str(c->text, "restore", NULL);
 
         of(c)->fd = safe_close(of(c)->fd);
         if (why)
                 return fail_with(c->job, why, "its saved state", err);
+        if (how)
+                return js_parse(how, strlen(how), &of(c)->by_runtime, err);
         return load ? prestart_into_bundle(c->job, load, err) : 0;
+}
+
+bool restore_log_said(const json_t *by_runtime, struct pd_error *ret)
+{
+        pd_cleanup(freep) char *text = NULL;
+        const char *at;
+
+        if (disk_read(js_str(by_runtime, "log", ""), (size_t)16 << 20, &text, NULL, NULL) < 0)
+                return false;
+        at = strstr(text, "Error (");
+        while (at && strstr(at, "): ") &&
+                str_starts(strstr(at, "): "), "): rlimit: Can't setup RLIMIT_NOFILE for self"))
+                at = strstr(at + 1, "Error ("); /* which criu survives */
+        at = at ? strstr(at, "): ") : NULL;
+        if (at)
+                (void)pd_fail(
+                        ret, PD_E_IO, "the container could not be restored: %.*s", (int)strcspn(at + 3, "\n"), at + 3);
+        return at != NULL;
 }
 
 int restore_verify(struct chain *c, struct pd_error *err)

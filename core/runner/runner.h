@@ -40,6 +40,7 @@ struct runner_config {
         uint32_t client_uid;           /* besides root, who may command                                        */
         uint32_t uid_base, uid_ranges; /* the id ranges on the machine, BUNDLE_IDS each, one a job          */
         json_t *image_roots;           /* array of absolute paths: where oci: and dir: images may lie          */
+        bool criu_without_user_ns;     /* jobs with the capture criu have none                                  */
         bool user_ns;                  /* false: the site gives no job a user namespace: root inside is root   */
         bool own_network;              /* jobs get no network but their own loopback                           */
         bool private_cgroup_mount;
@@ -174,7 +175,7 @@ bool start_container_ended(struct job *j); /* true: the start deals with it, or 
 /* monitor.c */
 int monitor_watch(struct job *j,
         struct pd_error *err); /* of the recorded supervisor; ended already = told at once, from the loop */
-int monitor_spawn_argv(struct job *j, int sync_fd, json_t **ret_argv, struct pd_error *err);
+int monitor_spawn_argv(struct job *j, const json_t *restore, json_t **ret_argv, struct pd_error *err);
 int monitor_read_exit(const struct job *j, json_t **ret, struct pd_error *err);
 
 /* finish.c */

@@ -21,6 +21,7 @@ static struct start *start_free(struct start *s)
         sd_event_source_disable_unref(s->sync);
         image_clear(&s->image);
         json_decref(s->manifest);
+        json_decref(s->by_runtime);
         (void)safe_close(s->fd);
         free(s);
         return NULL;

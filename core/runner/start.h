@@ -19,6 +19,7 @@ struct start {
         bool spawned, sync_done;
         int64_t verify_until_boot_us;
         bool verify_pause;
+        json_t *by_runtime; /* what the capture said of how the runtime restores it; NULL = it is created and started */
 };
 
 /* launch.c */
@@ -40,6 +41,8 @@ int restore_captured(struct chain *c, const struct pd_error *why, struct pd_erro
 int restore_verify(struct chain *c, struct pd_error *err);
 int restore_verified(struct chain *c, const struct pd_error *why, struct pd_error *err);
 int restore_let_go(struct chain *c, struct pd_error *err);
+/* The first error of the log that a runtime's restore wrote; false = it names none. */
+bool restore_log_said(const json_t *by_runtime, struct pd_error *ret);
 const char *restore_checkpoint(const struct job *j); /* NULL = none asked for */
 
 /* prestart.c: the bundle's process first runs a capture's command (a JSON array of words), then becomes the job's. */

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#define CAPTURE_FIX "write values, command or restart"
+#define CAPTURE_FIX "write values, command, criu or restart"
 #define COMMAND_FIX                                                                                                   \
         "write {\"capture\": \"command\", \"save\": [\"./save.sh\"], \"load\": [\"./load.sh\"]}, or \"signal\" with " \
         "\"done_file\""
@@ -125,7 +125,7 @@ static const struct capture_member members[] = {
 static void take_capture_name(
         struct check *c, const struct spec_field *f, const char *at, const json_t *v, struct spec *s)
 {
-        static const char *const names[] = { "values", "command", "restart", NULL };
+        static const char *const names[] = { "values", "command", "criu", "restart", NULL };
         const char *text = json_string_value(v), *near;
         char shown[SHOWN_MAX], fix[96] = CAPTURE_FIX;
 
@@ -200,7 +200,7 @@ void take_checkpoint(struct check *c, const struct spec_field *f, const json_t *
                 json_object_foreach ((json_t *)(uintptr_t)v, key, item)
                         take_member(c, f, key, item, s);
                 if (!json_object_get(v, "capture"))
-                        check_fault(c, f->name, "write also \"capture\": values, command or restart",
+                        check_fault(c, f->name, "write also \"capture\": values, command, criu or restart",
                                 "it does not say which capture");
         } else {
                 take_capture_name(c, f, f->name, v, s);

@@ -52,7 +52,7 @@ static void test_defaults(void)
                 "and user namespaces with ranges");
         tap_ok(c->connections_n == 0 && c->sinks_n == 0 && json_object_size(c->settings) == 0,
                 "no connection, sink or setting");
-        tap_ok(c->captures_n == 3 && streq(c->captures[0].name, "values") &&
+        tap_ok(c->captures_n == 4 && streq(c->captures[0].name, "values") &&
                         streq(c->captures[0].plugin, PORTALD_PLUGINDIR "/checkpoint-values.so"),
                 "the shipped captures are there");
         tap_ok(c->vaults_n == 1 && streq(c->vaults[0].plugin, PORTALD_PLUGINDIR "/vault-file.so") &&

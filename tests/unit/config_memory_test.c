@@ -15,7 +15,7 @@ static const char part_text[] = "connections: { lab: { options: { token = \"cred
 static bool whole(const struct config *c)
 {
         return c->connections_n == 1 && json_object_size(c->connections[0].options) == 3 && c->connections[0].cap.set &&
-               c->captures_n == 3 && c->vaults_n == 1 && c->sinks_n == 1 && json_object_size(c->settings) == 1 &&
+               c->captures_n == 4 && c->vaults_n == 1 && c->sinks_n == 1 && json_object_size(c->settings) == 1 &&
                c->daemon.admin_uids.n == 2 && c->daemon.default_vault && config_origin(c, "settings.ttl");
 }
 

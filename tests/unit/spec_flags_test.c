@@ -53,7 +53,7 @@ static const struct {
         { "-e", "=x", NULL, "NAME=VALUE" },
         { "-e", "A=\xff", NULL, "UTF-8" },
         { "-e", "PORTAL_JOB_ID=x", NULL, "portald sets this variable itself" },
-        { "--checkpoint", "criu", NULL, "values, command or restart" },
+        { "--checkpoint", "magic", NULL, "values, command, criu or restart" },
         { "--checkpoint", "command", NULL, "how to save" },
         { "--set", "idle.aftr=1h", NULL, "idle.after" },
         { "--set", "idle.after", NULL, "KEY=VALUE" },

@@ -31,6 +31,9 @@ int capture_check(struct pd_call *call, struct pd_error *err);
 void capture_closep(const int *fd);
 /* Hands one value to the caller; what the host would not take (control characters, length) is made to fit. */
 int capture_value(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix);
+/* ... of one process (0 = none) and one descriptor (-1 = none). */
+int capture_value_at(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason,
+        const char *fix, int32_t pid, int32_t fd);
 /* text into ret: control characters become spaces, cut between characters, never empty (`fallback` instead). */
 void capture_text(char *ret, size_t n, const char *text, const char *fallback);
 

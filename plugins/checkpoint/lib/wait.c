@@ -81,11 +81,12 @@ void capture_text(char *ret, size_t n, const char *text, const char *fallback)
         ret[len] = '\0';
 }
 
-int capture_value(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix)
+int capture_value_at(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason,
+        const char *fix, int32_t pid, int32_t fd)
 {
         char p[1000], t[250], r[1000], f[1000];
         struct pd_value value = {
-                .size = sizeof value, .path = p, .type = t, .reason = r, .fix = f, .pid = 0, .fd = -1
+                .size = sizeof value, .path = p, .type = t, .reason = r, .fix = f, .pid = pid, .fd = fd
         };
 
         capture_text(p, sizeof p, path, "(no path)");
@@ -93,4 +94,9 @@ int capture_value(pd_value_fn each, void *arg, const char *path, const char *typ
         capture_text(r, sizeof r, reason, "no reason was given");
         capture_text(f, sizeof f, fix, "");
         return each(arg, &value);
+}
+
+int capture_value(pd_value_fn each, void *arg, const char *path, const char *type, const char *reason, const char *fix)
+{
+        return capture_value_at(each, arg, path, type, reason, fix, 0, -1);
 }

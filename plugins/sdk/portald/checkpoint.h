@@ -93,7 +93,9 @@ struct pd_checkpoint {
         /* Required. Before the container's start (it is created, or not yet): lays out what is in dir_fd so that the start
          * continues from there. Never trusts dir_fd for privilege. Puts "prestart" = a JSON array of words, if a command must
          * first run to its end in the same container (exit code 0, or the job does not begin): the capture `command` asks
-         * so for the job's own load command. */
+         * so for the job's own load command. Puts "restore" = a JSON object {"images": directory, "config": file of criu's
+         * options, "log": file that names errors, "options": [words for the runtime's restore]}, if the runtime itself brings the container back from there, standing
+         * still: then nothing is created and started, and verify() is called next. */
         int (*restore)(
                 void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, struct pd_error *err);
         /* Required. After the start: 0 = the job has really taken the state up; -PD_E_BUSY = not yet, ask again. */
