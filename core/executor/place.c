@@ -269,19 +269,24 @@ static void place_ranked(struct placing *p)
         turn_end(t);
 }
 
-static bool try_place(struct engine *e, struct entry *en)
+enum tried { TRIED_NOTHING, TRIED, NOT_STORED };
+
+static enum tried try_place(struct engine *e, struct entry *en)
 {
         struct placing p = { .engine = e, .en = en };
         struct pd_error err;
 
         if (job_load_spec(e, en->job.id, &p.s, &p.set, &p.doc, NULL, &err) < 0) {
+                if (err.code ==
+                        PD_E_NOT_FOUND) /* its submit is still on its way to the disk, and asks again when it is there */
+                        return NOT_STORED;
                 log_error("a queued job cannot be read: %s", err.text);
-                return false;
+                return TRIED_NOTHING;
         }
         if (offers_rank(e, en, p.s, &p.set, &p.k, &p.need, &p.choices, &p.ok, &err) >= 0 && p.ok > 0)
                 place_ranked(&p);
         placing_free(&p);
-        return !en->queued || en->job.next_try_wall_us > now_wall(e);
+        return !en->queued || en->job.next_try_wall_us > now_wall(e) ? TRIED : TRIED_NOTHING;
 }
 
 /* What there is room for, gathered once a look at the queue. */
@@ -353,6 +358,7 @@ static void place_run(void *arg)
         struct rooms all = { room, e->machines.n };
         size_t looks = 0;
         struct entry *following;
+        enum tried tried;
 
         e->place_wanted = false;
         if (!room || e->stopping || e->broken)
@@ -375,7 +381,10 @@ static void place_run(void *arg)
                         place_soon(e);
                         return;
                 }
-                if (try_place(e, en)) {
+                tried = try_place(e, en);
+                if (tried == NOT_STORED)
+                        continue;
+                if (tried == TRIED) {
                         rooms(e, &all);
                         if (en->queued && en->job.next_try_wall_us < next)
                                 next = en->job.next_try_wall_us;
@@ -441,12 +450,14 @@ static void say_policies(json_t *plan, const struct spec *s, const struct settin
 {
         char a[QUANTITY_MAX], b[QUANTITY_MAX];
         const char *cap = capture_of(s);
-        bool carries = !streq(cap, "restart");
+        bool carries = !streq(cap, "restart"), whole = streq(cap, "criu");
 
         (void)json_object_set_new(plan, "capture", json_string(cap));
         (void)json_object_set_new(plan, "capture_why",
                 json_string(!s->capture ? "by default: the program takes part with five lines (portal.py or portal.h); "
                                           "one that does not cannot be saved"
+                            : whole     ? "as you asked: its processes as they are, in a container without a user "
+                                          "namespace, which criu cannot carry"
                             : carries   ? "as you asked"
                                         : "as you asked: nothing of the process is carried, only its files; it starts "
                                           "from its beginning"));

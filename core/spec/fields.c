@@ -116,9 +116,9 @@ const struct spec_field spec_fields[] = {
                 .flag = "--checkpoint",
                 .metavar = "CAPTURE",
                 MEMBER(capture),
-                .choices = "values|command|restart",
-                .help = "How its state is saved: by named values, by its own commands or a signal, or not at all "
-                        "(restart)." },
+                .choices = "values|command|criu|restart",
+                .help = "How its state is saved: by named values, by its own commands or a signal, whole and without "
+                        "its help (criu), or not at all (restart)." },
         { .name = "settings",
                 .type = SPEC_SETTINGS,
                 .flag = "--set",

@@ -42,7 +42,7 @@ struct spec_field {
         const char *metavar;  /* "SIZE"                                           */
         const char *fallback; /* default as text, NULL = none                     */
         const char *help;     /* one sentence                                     */
-        const char *choices;  /* "values|command|restart", else NULL              */
+        const char *choices;  /* "values|command|criu|restart", else NULL              */
         int64_t min, max;     /* in the type's own unit; both 0 = no bound        */
         size_t offset;        /* of its member in struct spec                     */
 };
