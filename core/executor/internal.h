@@ -57,8 +57,9 @@ struct live {
         struct settings settings;
         char name[65], capture[33];
         bool pinned;
-        uint64_t seq; /* newest placement state seen            */
-        bool seen;    /* its runner has shown it since our start */
+        uint64_t seq;       /* newest placement state seen            */
+        bool seen;          /* its runner has shown it since our start */
+        uint64_t other_seq; /* newest state seen of the placement that is held on the other machine; 0 = none yet */
         int32_t pid;
         int64_t container_wall_us; /* 0 = no container yet                   */
         struct sample samples[SAMPLES];

@@ -331,6 +331,7 @@ static bool take_over(struct turn *t, struct entry *en, const struct job *after,
         memcpy(l->name, old->name, sizeof l->name);
         memcpy(l->capture, old->capture, sizeof l->capture);
         l->pinned = old->pinned;
+        l->other_seq = old->other_seq;
         json_decref(old->held);
         free(old);
         live_other(en, other);
@@ -403,6 +404,7 @@ void move_hand_over(struct turn *t, struct entry *en, struct mach *source, const
                 return;
         }
         after = leave(t, en, s);
+        en->live->other_seq = s->seq;
         if (!good) {
                 back(t, en, after, source, s->generation, target,
                         "the machine that it was to move to is not there any more");

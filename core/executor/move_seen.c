@@ -39,6 +39,9 @@ static bool observe_source(struct turn *t, struct mach *m, struct entry *en, con
 {
         bool over = seen_over(s), back_here = en->job.move == MOVE_BACK;
 
+        if (s->seq < en->live->other_seq)
+                return true; /* overtaken: it was told before it stood still */
+        en->live->other_seq = s->seq;
         if (!over && !streq(s->phase, "held"))
                 return false; /* it was thawed by nobody of us: ended like every stray */
         if (over && back_here && en->job.state == JOB_ENDING)

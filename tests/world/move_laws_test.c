@@ -246,6 +246,32 @@ static void stopped_between(void)
         end(&w);
 }
 
+/* What the source said before it stood still comes late: it is not taken for a container that runs and that nobody wants. */
+static void overtaken_between(void)
+{
+        js_owned *event = NULL;
+        struct world w;
+        const struct sim_job *s;
+        char id[40];
+
+        if (!begin(&w, id))
+                return;
+        w.start_us = MIN;
+        move(&w, id, BARN);
+        world_run(&w, 20 * USEC_PER_SEC);
+        s = on(&w, "lab");
+        tap_ok(streq(s->phase, "held") && s->seq > 1, "its source stands still");
+        event = json_pack("{s:s,s:{s:s,s:I,s:I,s:s,s:s,s:I,s:I}}", "event", "placement", "placement", "job", id,
+                "generation", (json_int_t)s->generation, "seq", (json_int_t)s->seq - 1, "phase", "running", "cause", "",
+                "started_wall_us", (json_int_t)s->started_wall_us, "ran_us", (json_int_t)USEC_PER_SEC);
+        world_event(&w, event);
+        world_run(&w, USEC_PER_SEC);
+        tap_str(on(&w, "lab")->phase, "held", "law 11 an overtaken event of the source does not end it");
+        world_run(&w, 5 * MIN);
+        tap_ok(on(&w, "barn") && streq(on(&w, "barn")->phase, "running"), "and the move goes through");
+        end(&w);
+}
+
 /* The daemon dies in each of the first seconds of a move, and another goes on with it. */
 static void dies(void)
 {
@@ -341,6 +367,7 @@ int main(void)
         suspended_between();
         noticed_meanwhile();
         stopped_between();
+        overtaken_between();
         dies();
         cheaper();
         target_gives_notice();

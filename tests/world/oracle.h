@@ -36,8 +36,9 @@ struct oracle_job {
         size_t places_n;
         uint64_t proved_generation; /* newest that ran */
         bool gone /* its machine forgot it */, asked_move;
-        char newest[40];  /* newest committed checkpoint */
-        bool newest_told; /* ... and portald has it on disk */
+        char newest[40];      /* newest committed checkpoint */
+        uint64_t newest_from; /* ... of this generation */
+        bool newest_told;     /* ... and portald has it on disk */
         /* what the API says, on disk */
         bool known;
         char state[16], cause[16];

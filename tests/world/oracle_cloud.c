@@ -229,6 +229,14 @@ void oracle_machine(struct oracle *o, const struct sim_machine *m)
         oracle_log(o, "   %s is %s %d", m->endpoint + 4, m->gone ? "gone" : "up", of ? (int)of->reason : 0);
 }
 
+bool oracle_cloud_noticed(const struct oracle *o, const struct sim_machine *m)
+{
+        const struct cloud_machine *of =
+                m->connection && m->connection->cloud ? cloud_machine(world_cloud_of(m->connection), m->name) : NULL;
+
+        return of && of->said_wall_us && of->notice_wall_us <= world_cloud_wall_us(o->w);
+}
+
 /* --- at the end --- */
 static int is_there(void *arg, const struct cloud_machine *m)
 {

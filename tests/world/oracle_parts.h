@@ -15,6 +15,8 @@ int64_t oracle_ran_us(const struct oracle *o, const struct oracle_job *j);
 bool oracle_lives(const struct oracle_job *j); /* is a placement of it not over? */
 void oracle_held_ends(struct oracle *o, const struct sim_job *s, const char *by);
 int64_t oracle_running_us(const struct oracle *o, const struct sim_job *s);
+/* Has its cloud said that it takes this machine away? The runner may hear of it later than portald. */
+bool oracle_cloud_noticed(const struct oracle *o, const struct sim_machine *m);
 void oracle_clouds_settled(struct oracle *o);
 void oracle_secret(struct oracle *o);
 void oracle_money(struct oracle *o);

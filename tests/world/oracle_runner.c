@@ -131,7 +131,7 @@ static void check_save(struct oracle *o, const struct oracle_job *j, const struc
                         oracle_broken(o, 15, "P-01 its time limit is %lld s and it ran for %lld",
                                 (long long)(j->ttl_us / USEC_PER_SEC), (long long)(oracle_ran_us(o, j) / USEC_PER_SEC));
         }
-        if (streq(cause, "notice") && !o->any_notice)
+        if (streq(cause, "notice") && !o->any_notice && !oracle_cloud_noticed(o, m))
                 oracle_broken(o, 20, "a save for a notice that nobody gave");
 }
 
@@ -199,8 +199,10 @@ static void truth_saved(struct oracle *o, struct oracle_job *j, const struct sim
 
         if (streq(state, "refused"))
                 oracle_held(o, 10);
-        if (!streq(state, "committed") || streq(j->newest, id))
+        /* what an older stay still shows of its save (held, and ended now) is no newer for that */
+        if (!streq(state, "committed") || streq(j->newest, id) || s->generation < j->newest_from)
                 return;
+        j->newest_from = s->generation;
         (void)str_format(j->newest, sizeof j->newest, "%s", id);
         j->newest_told = false;
 }
