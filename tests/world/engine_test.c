@@ -45,6 +45,28 @@ static void runs_and_ends(void)
         scene_end(&w);
 }
 
+/* More than the first table of jobs takes: each is found under its id. */
+static void many(void)
+{
+        enum { MANY = 150 };
+        static char id[MANY][40];
+        struct world w;
+        int found = 0;
+
+        if (!scene_begin(&w, "{}"))
+                return;
+        for (int i = 0; i < MANY; i++)
+                world_submit(&w, "{}", id[i]);
+        world_run(&w, MIN);
+        for (int i = 0; i < MANY; i++) {
+                const char *state = world_job(&w, id[i], "state");
+
+                found += streq(state, "running") || streq(state, "queued");
+        }
+        tap_int(found, MANY, "S-01 each of many jobs is found by its id");
+        scene_end(&w);
+}
+
 static void notice(void)
 {
         struct world w;
@@ -366,6 +388,7 @@ int main(void)
         refused_submits();
         pruning();
         runs_and_ends();
+        many();
         notice();
         suspend_resume();
         refusal();

@@ -68,6 +68,8 @@ static void counted(void)
         rate = js_int(json_array_get(json_object_get(cost(&w, id), "segments"), 0), "nano_hour", 0);
         tap_int(rate, 10 * CENT / 8, "a stay costs its largest share of the machine's price: an eighth of its memory");
         tap_ok(spent(&w, id) > 2 * rate && adds_up(&w, id, rate), "two hours of it are counted");
+        tap_int((long long)json_array_size(json_object_get(cost(&w, id), "segments")), 1,
+                "one price is one segment, however often it was posted");
         tap_ok(js_int(cost(&w, id), "open_nano", 0) > 0, "N-04 and what it may still cost is reserved");
         world_restart(&w);
         world_run(&w, MIN);
@@ -261,7 +263,7 @@ static void summed_up(void)
         struct world w;
         char a[40], b[40];
         struct reply r;
-        int64_t from, middle, both;
+        int64_t from, middle, both, now;
         size_t n;
 
         if (!scene_begin(&w, "{}"))
@@ -280,6 +282,10 @@ static void summed_up(void)
         tap_ok(summed(&w, "hour", "", from, INT64_MAX, &n) == both && n >= 3, "by hour: to the nano the same sum");
         tap_int(summed(&w, "job", a, from, middle, &n) + summed(&w, "job", a, middle, INT64_MAX, &n),
                 summed(&w, "job", a, from, INT64_MAX, &n), "a span cut in two sums up to the whole");
+        run_measured(&w, 4 * MIN);
+        now = summed(&w, "job", b, from, INT64_MAX, &n);
+        tap_ok(spent(&w, b) >= now && spent(&w, b) - now < both / 2 / 3 / 60 / 2,
+                "law 7 what is not posted yet is in it: within half a minute what show says of a running job");
         sim_exit(&w, world_sim(&w, a), 0, 0, "");
         world_run(&w, MIN);
         tap_int(summed(&w, "job", a, from, INT64_MAX, &n), spent(&w, a), "law 7 an ended job's cost is what show says");

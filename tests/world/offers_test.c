@@ -185,6 +185,7 @@ static void returns(void)
         tap_ok(d != NULL, "P-12 by return");
         proof = json_object_get(d, "evidence");
         tap_str(js_str(proof, "offer", ""), OFFER_SPOT, "P-22 the move's evidence names its target");
+        tap_str(js_str(proof, "from", ""), OFFER_ON_DEMAND, "P-22 ... and the place that it leaves");
         tap_int(js_int(json_object_get(proof, "rate"), "nano_hour", 0), 300000000, "P-22 ... its rate to the nano");
         tap_int(js_int(json_object_get(proof, "present"), "nano_hour", 0), 1000000000, "P-22 ... the present one");
         tap_ok(js_int(json_object_get(proof, "saving"), "nano", 0) >
@@ -215,6 +216,7 @@ static void fifth(void)
         tap_str(at_offer(&w, id), OFFER_ON_DEMAND, "P-13 at a nano less than 20 % it stays");
         v = json_object_get(explain(&w, id, "cloud/b/small", 0), "why_not");
         tap_str(js_str(v, "rule", ""), "a fifth", "P-22 --why-not names the rule");
+        tap_str(js_str(v, "verdict", ""), "rejected", "P-22 ... by which it is rejected");
         tap_has(js_str(v, "why", ""), "saves 19.99 %", "P-22 ... by how much");
         tap_has(js_str(v, "would", ""), "<= 0.80 USD/h", "P-22 ... and what would change it");
         tap_int(js_int(v, "rate_max_nano_hour", 0), 800000000, "P-22 ... to the nano");

@@ -114,12 +114,36 @@ static void precedence(void)
         tap_str(of_job(&w, id, "idle.after"), "44m (flag)", "P-23 a flag goes before all of them");
         tap_str(row(&w, "ada", "look.every", "set"), "7m", "and settings show what is set there");
         tap_str(row(&w, "", "look.every", "value"), "8m", "and what everybody has");
+        tap_str(row(&w, "", "cheaper", "choices"), "on|off", "and what a switch can be");
         tap_int(world_restart(&w), 0, "a restart");
         world_run(&w, MIN);
         tap_str(of_job(&w, id, "look.every"), "7m (settings of the project)", "S-01 Settings outlive it");
         tap_int(change(&w, "ada", "{\"project\": \"ada\", \"settings\": {\"look.every\": null}}", NULL), PD_OK,
                 "unset");
         tap_str(of_job(&w, id, "look.every"), "8m (settings)", "P-23 what is unset falls back a level");
+        end(&w);
+}
+
+/* The config was edited while the daemon was down: what runs has it after the start. */
+static void site_edited(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, MIN);
+        tap_str(of_job(&w, id, "look.every"), "9m (site config)", "P-23 a running job has the site's");
+        (void)json_object_set_new(w.site_settings, "look.every", json_string("6m"));
+        (void)json_object_set_new(w.site_settings, "ttl", json_string("100h"));
+        tap_int(world_restart(&w), 0, "a restart with another config");
+        world_run(&w, MIN);
+        tap_str(of_job(&w, id, "look.every"), "6m (site config)", "P-23 a running job has the site's new one");
+        world_run(&w, 90 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "P-23 P-01 and its runner heard of the longer ttl");
+        world_run(&w, 11 * HOUR);
+        tap_str(world_job(&w, id, "cause"), "ttl", "P-01 which ends it");
         end(&w);
 }
 
@@ -268,6 +292,7 @@ int main(void)
 {
         orders();
         precedence();
+        site_edited();
         refusals();
         bounds();
         at_once();
