@@ -122,6 +122,12 @@ void job_freeze(struct job *j, bool still)
         }
 }
 
+void job_froze_before(struct job *j, int64_t us)
+{
+        if (j->frozen_boot_us && us > 0 && us < j->frozen_boot_us - j->started_boot_us)
+                j->frozen_boot_us -= us;
+}
+
 void job_set_error(struct job *j, const struct pd_error *err)
 {
         json_decref(j->error);

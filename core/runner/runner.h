@@ -157,8 +157,9 @@ char *job_gen(const struct job *j, const char *name);  /* DIR/gGENERATION[/name]
 char *job_unit(const struct job *j);                   /* JOB.GENERATION: cgroup and container */
 uint32_t job_id_base(const struct job *j);             /* 0 = no user namespace                */
 int64_t job_ran_us(const struct job *j);
-void job_freeze(struct job *j, bool still); /* the clock, not the cgroup            */
-bool job_live(const struct job *j);         /* preparing .. held                    */
+void job_freeze(struct job *j, bool still);       /* the clock, not the cgroup            */
+void job_froze_before(struct job *j, int64_t us); /* ... so much earlier than job_freeze() was told */
+bool job_live(const struct job *j);               /* preparing .. held                    */
 void job_set_error(struct job *j, const struct pd_error *err);
 void job_set_cause(struct job *j, const char *cause);
 const json_t *job_orders(const struct job *j);

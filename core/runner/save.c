@@ -149,6 +149,7 @@ static int captured(struct chain *c, const struct pd_error *why, struct pd_error
         (void)str_format(s->progress, sizeof s->progress, "%.250s", js_str(c->text, "progress", ""));
         s->still = true;
         job_freeze(j, true);
+        job_froze_before(j, strtoll(js_str(c->text, "still_us", "0"), NULL, 10));
         return 0;
 }
 
@@ -334,7 +335,6 @@ static const struct chain_step steps[] = {
 #define STEP_THAW 5 /* index of "letting the job run on" */
 
 /* ---- the end of it ---- */
-
 static void clear_staging(struct job *j)
 {
         pd_cleanup(freep) char *dir = staging(j, "");

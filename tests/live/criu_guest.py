@@ -47,7 +47,8 @@ def lines(job):
 
 
 def run(job, program, *flags):
-    return portal("run", "-y", "-d", "--name", job, "--image", IMAGE, "--cpus", "0.02", "--memory", "32MiB", "--checkpoint", "criu",
+    memory = () if "--memory" in flags else ("--memory", "32MiB")
+    return portal("run", "-y", "-d", "--name", job, "--image", IMAGE, "--cpus", "0.02", *memory, "--checkpoint", "criu",
                   "--mount", VOLUME + ":/vol", *flags, "--", "python3", "-u", "-c", program)
 
 
@@ -175,15 +176,19 @@ def begins(job):
     return None if any(w[0] == "absent" for w in said) else next((w[1] for w in said if w[0] == "at"), "")
 
 
+def reached(job):
+    return max([int(w[2]) for w in lines(job) if w[0] == "at"], default=0)
+
+
 def carried(job, nonce, what):
     """Suspends and resumes; the nonce is only in memory."""
     rc, text = portal("suspend", job)
     ok(rc == 0, "P-21 %s: it suspends" % what, text)
-    last = int([w for w in lines(job) if w[0] == "at"][-1][2])
+    last = reached(job)
     rc, text = portal("resume", job)
     ok(rc == 0, "P-24 %s: it resumes" % what, text)
     until(60, lambda: show(job)["state"] == "running")
-    good = until(30, lambda: int([w for w in lines(job) if w[0] == "at"][-1][2]) > last + 2)
+    good = until(30, lambda: reached(job) > last + 2)
     said = [w for w in lines(job) if w[0] == "at"]
     ok(good and all(w[1] == nonce for w in said) and [int(w[2]) for w in said] == list(range(1, len(said) + 1)),
        "law 13 %s: its nonce is kept, each step was made once" % what, said[-3:])
@@ -308,10 +313,41 @@ def moves():
     portal("stop", "--force", "walker")
 
 
+def killed_in_the_middle():
+    """criu is killed as soon as it is seen at work on a job of 160 MiB, then the plugin's host is: the job runs on, whole."""
+    run("heavy", body("m = bytearray(os.urandom(1 << 20)) * 160"), "--memory", "256MiB")
+    nonce = begins("heavy")
+    for name, victim in (("criu", "^criu$"), ("the plugin's process", "portald-plugin")):
+        hit = []
+
+        def hunt():
+            end = time.monotonic() + 20
+            while not hit and time.monotonic() < end:
+                if subprocess.run(["pgrep", "-x", "criu"], capture_output=True).returncode == 0:
+                    select.select([], [], [], 0.03)
+                    hit.append(subprocess.run(["pkill", "-9", victim] if victim[0] == "^" else ["pkill", "-9", "-f", "plugin-host.*criu|" + victim], capture_output=True).returncode)
+        hunter = threading.Thread(target=hunt)
+        hunter.start()
+        rc, text = portal("suspend", "heavy")
+        hunter.join()
+        ok(hit == [0] and rc != 0, "law 10 %s is killed in the middle of a dump: the suspension fails" % name, hit, rc, text)
+        ok(until(30, lambda: show("heavy")["state"] == "running"), "law 10 %s killed: the job is running" % name, show("heavy")["state"])
+        n = len(lines("heavy"))
+        ok(until(30, lambda: len(lines("heavy")) > n + 3), "law 10 %s killed: and makes steps" % name, portal("show", "heavy")[1])
+        ok(until(10, lambda: subprocess.run(["pgrep", "-x", "criu"], capture_output=True).returncode != 0), "no criu is left")
+        pid = subprocess.run(["pgrep", "-of", "m = bytearray"], capture_output=True, text=True).stdout.split()[0]
+        clean = "TracerPid:\t0" in open("/proc/%s/status" % pid).read() and "CRIUMFD" not in open("/proc/%s/maps" % pid).read()
+        told = text + subprocess.run(["journalctl", "-q", "-u", "portal-runner", "--no-pager"], capture_output=True, text=True).stdout
+        ok(clean or "the job is damaged" in told, "%s killed: the job is clean, or said to be damaged" % name, text)
+    carried("heavy", nonce, "the job after both")
+    portal("stop", "--force", "heavy")
+
+
 def main():
     os.makedirs(VOLUME, exist_ok=True)
     os.chmod(VOLUME, 0o777)
     moves()
+    killed_in_the_middle()
     refusals()
     if bad:
         print("# " + subprocess.run(["journalctl", "-q", "-u", "portal-runner", "-n", "30", "--no-pager"], capture_output=True, text=True).stdout.replace("\n", "\n# "))

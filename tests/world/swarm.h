@@ -14,7 +14,7 @@ struct swarm_run { /* what to do */
         uint64_t seed;
         uint64_t faults; /* WORLD_FAULT_BIT(enum world_fault): those that may be switched on */
         int days;        /* of the first phase */
-        bool own_only; /* no clouds: faster, and all that is not about renting comes more often */
+        bool own_only;   /* no clouds: faster, and all that is not about renting comes more often */
         bool verbose;
 };
 

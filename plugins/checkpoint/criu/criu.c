@@ -250,9 +250,9 @@ static int dump_refused(struct pd_call *call, const struct pd_container *c, cons
                         "use checkpoint values or command");
         }
         if (r == 0)
-                r = prove_clean(call, c, err);
-        if (r == 0)
                 r = capture_freeze(call, c, false, err);
+        if (r == 0)
+                r = prove_clean(call, c, err);
         return r < 0 ? r : refused(&f, n, err);
 }
 
@@ -336,6 +336,8 @@ static int save_frozen(struct pd_call *call, const struct pd_container *c, int d
 static int criu_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
         void *arg, struct pd_error *err)
 {
+        int64_t from;
+        char text[24];
         int r;
 
         (void)self;
@@ -344,7 +346,14 @@ static int criu_save(void *self, struct pd_call *call, const struct pd_container
         r = look(c, each, arg, err);
         if (r == 0)
                 r = capture_freeze(call, c, true, err);
-        return r == 0 ? save_frozen(call, c, dir_fd, each, arg, err) : r;
+        if (r < 0)
+                return r;
+        from = capture_now(call);
+        r = save_frozen(call, c, dir_fd, each, arg, err);
+        (void)snprintf(text, sizeof text, "%lld", (long long)(capture_now(call) - from));
+        if (r == 0)
+                (void)call->host->put(call, "still_us", text); /* an older portald counts from the call's end */
+        return r;
 }
 
 static int criu_resume(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err)
@@ -353,10 +362,17 @@ static int criu_resume(void *self, struct pd_call *call, const struct pd_contain
         return capture_freeze(call, c, false, err);
 }
 
+/* A criu whose caller died may still be at work: it ends first, for it would freeze the job again. */
 static int criu_abort(void *self, struct pd_call *call, const struct pd_container *c, struct pd_error *err)
 {
-        int r = criu_resume(self, call, c, err);
+        char group[4300];
+        int r;
 
+        if (strrchr(c->cgroup, '/')) {
+                helper_group(c, group, sizeof group);
+                run_end_group(group);
+        }
+        r = criu_resume(self, call, c, err);
         return r < 0 || c->pid <= 0 ? r : prove_clean(call, c, err);
 }
 

@@ -154,6 +154,14 @@ static void kill_group(const char *dir)
                 (void)poll(&p, 1, (int)(CAPTURE_SLICE_US / 1000));
 }
 
+void run_end_group(const char *dir)
+{
+        if (access(dir, F_OK) < 0)
+                return;
+        kill_group(dir);
+        (void)rmdir(dir);
+}
+
 int run_program(struct pd_call *call, const struct run_spec *spec, struct run_result *ret, struct pd_error *err)
 {
         struct child k = { .pid = -1, .pidfd = -1, .out = -1 };

@@ -22,6 +22,8 @@ struct run_result {
         char tail[RUN_TAIL]; /* the last that it wrote */
 };
 int run_program(struct pd_call *call, const struct run_spec *spec, struct run_result *ret, struct pd_error *err);
+/* Ends whatever runs in such a cgroup and removes it; nothing where there is none. For helpers whose caller died. */
+void run_end_group(const char *dir);
 /* The first of the usual directories that has it; false = none. */
 bool run_find(const char *name, char *ret, size_t n);
 

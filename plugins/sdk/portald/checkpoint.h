@@ -85,7 +85,8 @@ struct pd_checkpoint {
                 struct pd_error *err);
         /* Required. Saves into the empty directory dir_fd and leaves the job standing still. -PD_E_REFUSED with one callback a
          * value: nothing was harmed, the job runs on. Any other error: call abort(). Puts "progress" = what a person would
-         * call the point reached ("step 120"), if known. */
+         * call the point reached ("step 120"), if known, and "still_us" = since when the job has stood still, if that was well before the
+         * call's end (a dump). */
         int (*save)(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
                 void *arg, struct pd_error *err);
         /* Required. The save is not wanted after all: the job runs on as if it had not been asked. Twice = once. */
