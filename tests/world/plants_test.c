@@ -15,7 +15,7 @@ static const struct {
         const char *text, *scene;
 } plants[] = {
         { "effects leave before the transaction is on disk", NULL },
-        { "a start that its job has outlived is sent again", NULL },
+        { "a start that its job has outlived is sent again", "engine_faults" },
         { "a step of the wall clock is time that passed", NULL },
         { "the checkpoint of an ended job goes at once", NULL },
         { "a job suspended by a notice is queued again", NULL },
