@@ -59,7 +59,11 @@ void run_write_change(struct run *w, const struct ledger_change *c)
                         run_violation(w, "a line of no machine, or out of its order");
                 else
                         w->lines[k] += c->line[i].nano;
+                w->billed += c->line[i].nano;
+                w->billed_n++;
         }
+        if (w->on_change)
+                w->on_change(w->arg, &w->l, c);
         w->over += c->over_nano > 0;
 }
 

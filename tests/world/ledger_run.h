@@ -30,6 +30,9 @@ struct run {
         bool loose
                 [ORACLE_MACHINES]; /* the world broke its terms: a price above the ceiling, saves beyond the flat part */
         uint32_t jobs_made;
+        uint64_t holds_made;
+        void (*on_change)(void *arg, const struct ledger *l, const struct ledger_change *c); /* NULL = nobody */
+        void *arg;
         /* what the daemon would have on disk */
         struct ledger_account disk_accounts[ACCOUNTS * 2];
         struct ledger_hold disk_holds[ORACLE_MACHINES * 2];
@@ -37,9 +40,15 @@ struct run {
         long events, near, acts, refused, crashes, over, corrections, turns, bounded;
         long violations, lost, open;
         bool is_near;
+        int64_t billed; /* sum of all lines, each machine's proved against the oracle */
+        long billed_n;
 };
 
 enum run_want { OPEN, OPEN_MACHINE, CLOSED };
+
+void run_begin(struct run *w);
+void run_step(struct run *w); /* one event */
+void run_end(struct run *w);  /* all that is open ends */
 
 void run_violation(struct run *w, const char *what);
 uint64_t run_dice(struct run *w);
