@@ -235,7 +235,7 @@ static void idle(void)
 static void idempotent(void)
 {
         struct world w;
-        struct reply a, b, c;
+        struct reply a, b, c, d;
 
         if (!scene_begin(&w, "{}"))
                 return;
@@ -248,6 +248,11 @@ static void idempotent(void)
         tap_str(js_str(json_object_get(b.body, "job"), "id", "?"), js_str(json_object_get(a.body, "job"), "id", ""),
                 "law 16 same key, same job");
         tap_int(c.err.code, PD_E_CONFLICT, "law 16 same key, other body: refused");
+        world_ask(&w, "submit", NULL,
+                json_pack("{s:{s:s,s:[s]}}", "spec", "image", "oci:/srv/i", "command", "/opt/az-09"), "key-2", &d);
+        tap_has(js_str(json_object_get(d.body, "job"), "name", ""), "az09-",
+                "a job without a name is called by its command's letters and digits");
+        reply_clear(&d);
         reply_clear(&a);
         reply_clear(&b);
         reply_clear(&c);
