@@ -6,7 +6,7 @@
 
   --count N   mutants in the build (default 320)
   --seed N    which ones (default 1: the ones that survivors.txt speaks of)
-  --some N    of those, run only N: a slice that moves on with the date and --turn
+  --some N    of those that survivors.txt does not list, run only N: a slice that moves on with the date and --turn
   --turn N    which slice (default: the day)
   --only TEXT run those whose key holds the text
   --seeds N   seeds of the swarm that a mutant must survive (default 16)
@@ -280,7 +280,8 @@ def main():
     chosen = make.choose(every, sizes, OPTIONS.count, OPTIONS.seed)
     tried = [m for m in chosen if OPTIONS.only in m.key]
     if OPTIONS.some:
-        tried = slice_of(tried)
+        known = listed()
+        tried = slice_of([m for m in tried if m.key not in known])
     if OPTIONS.list:
         for m in tried:
             print(f"{m.number} {m.key} line {m.line}: {m.shown}")
