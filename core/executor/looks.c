@@ -123,13 +123,18 @@ static void of_class(struct offers_known *k, const struct placement_need *need, 
                 found_add(f, &k->at.at[k->rented.at[ids[i]]]);
 }
 
-static void candidates(struct offers_known *k, struct entry *en, const struct placement_need *sized, struct found *f)
+static void candidates(
+        struct engine *e, struct offers_known *k, struct entry *en, const struct placement_need *sized, struct found *f)
 {
+        const struct mach *target = en->job.move == MOVE_TARGET ? machine_find(e, en->job.other) : NULL;
+        const struct known *its = target ? known_of_machine(k, target) : NULL;
         struct looks_class *c = en->live->classes;
         struct placement_need about_it = *sized, *need = &about_it;
 
         vec_foreach (i, &k->own)
                 found_add(f, &k->at.at[*i]);
+        if (its) /* among the cheapest or not by now, sold out or not */
+                found_add(f, its);
         if (!k->index)
                 return;
         need->cpu_milli = (int32_t)about((uint64_t)sized->cpu_milli, (uint64_t)en->live->need.cpu_milli);
@@ -250,12 +255,12 @@ static bool same_size(const struct placement_need *a, const struct placement_nee
         return a->cpu_milli == b->cpu_milli && a->memory_bytes == b->memory_bytes;
 }
 
-/* The machine that a move goes to is there already: that it was the last of its kind is no reason against it. */
+/* The machine that a move goes to is there already: that it was the last of its kind, or that another could not be had, is no reason against it. */
 static bool is_target(const struct engine *e, const struct entry *en, const struct known *o)
 {
         const struct mach *m = en->job.move == MOVE_TARGET ? machine_find(e, en->job.other) : NULL;
 
-        return m && !o->own && o->stock == 0 && o->conn == m->conn && streq(o->base.zone, m->rec.zone) &&
+        return m && !o->own && o->conn == m->conn && streq(o->base.zone, m->rec.zone) &&
                streq(o->base.type, m->rec.type) && o->base.market == m->rec.market;
 }
 
@@ -272,10 +277,12 @@ static bool look(struct engine *e, struct entry *en, const struct known *source,
                 if (is_own_place(en, source, f->at[i]))
                         continue;
                 if (is_target(e, en, f->at[i])) {
-                        struct known one_left = *f->at[i];
+                        struct known held = *f->at[i];
 
-                        one_left.stock = 1;
-                        if (!known_offer(&ret->offers, e, &one_left, need))
+                        held.stock = 1;
+                        if (held.pool && !held.pool->reclaimed)
+                                held.base.not_before_wall_us = 0;
+                        if (!known_offer(&ret->offers, e, &held, need))
                                 return false;
                 } else if (!known_offer(&ret->offers, e, f->at[i], need)) {
                         return false;
@@ -333,7 +340,7 @@ bool offers_look(
         if (!all && !is_wanted(en, j, m, now_wall(e)))
                 return true;
         need_now(en, &need);
-        candidates(k, en, &need, &f);
+        candidates(e, k, en, &need, &f);
         if (!look(e, en, source, &f, &need, ret))
                 return false;
         ret->cpu_milli = need.cpu_milli;

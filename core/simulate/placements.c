@@ -238,6 +238,7 @@ int sim_save(struct sim_job *s, const char *checkpoint, const char *mode, const 
         struct world *w = s->machine->w;
         int64_t takes, until = w->boot_us + (span_us > 0 ? span_us : 10 * USEC_PER_MIN);
         bool saving = streq(s->phase, "saving");
+        char step[32];
 
         if (streq(js_str(s->save, "checkpoint", ""), checkpoint) &&
                 (saving ? rank(mode) <= rank(js_str(s->save, "mode", ""))
@@ -255,9 +256,10 @@ int sim_save(struct sim_job *s, const char *checkpoint, const char *mode, const 
         w->saves++;
         json_decref(s->save);
         takes = save_takes(s);
+        (void)str_format(step, sizeof step, "step %lld", (long long)s->progress_seq);
         s->save = json_pack("{s:s,s:s,s:s,s:s,s:I,s:s,s:I,s:i,s:I,s:s}", "checkpoint", checkpoint, "mode", mode,
                 "cause", cause, "state", "saving", "bytes", (json_int_t)(s->memory_bytes ? s->memory_bytes : 1000),
-                "progress", "step 7", "took_us", (json_int_t)takes, "freeze_us", 1000000, "wall_us",
+                "progress", step, "took_us", (json_int_t)takes, "freeze_us", 1000000, "wall_us",
                 (json_int_t)w->wall_us, "capture", "values");
         s->phase = "saving";
         s->save_until_boot_us = until;

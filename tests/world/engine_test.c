@@ -80,7 +80,7 @@ static void notice(void)
         world_run(&w, 10 * USEC_PER_SEC);
         tap_str(world_job(&w, id, "state"), "suspended", "P-04 a notice saves and suspends");
         tap_str(world_job(&w, id, "cause"), "notice", "P-04 and says why");
-        tap_has(world_job(&w, id, "message"), "step 7", "P-04 and where it was saved");
+        tap_has(world_job(&w, id, "message"), "saved at step ", "P-04 and where it was saved");
         world_run(&w, 30 * DAY);
         tap_int((long long)w.starts, 1, "N-01 law 5 it is never resumed by itself");
         scene_end(&w);

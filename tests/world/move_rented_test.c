@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Moves from a machine of one's own to a rented one, and between rented ones: the target is made first, the source ends last, and no machine stays behind. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "simulate/cloud.h"
 #include "world/scene.h"
 
@@ -289,8 +293,61 @@ static void storms(void)
                 (unsigned long long)n, bad);
 }
 
+/* --- two want the same, and one is left --- */
+static const char one_left[] = "portald-trace 1\n"
+                               "start 2023-01-01T00:00:00Z\n"
+                               "currency USD\n"
+                               "type small cpu=4 memory=16GiB disk=100GiB\n"
+                               "zone a\n"
+                               "zone b\n"
+                               "offer a/small price=1.00\n"
+                               "offer b/small price=1.00 capacity=1\n"
+                               "1h b/small price 0.30\n";
+
+static bool begin_traced(struct world *w, const char *text, char path[64])
+{
+        js_owned *options = json_pack("{s:s}", "trace", path);
+        struct pd_error err;
+        int fd = mkstemp(path);
+        FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+        if (!f)
+                return false;
+        (void)fputs(text, f);
+        (void)fclose(f);
+        (void)json_object_set_new(options, "trace", json_string(path));
+        if (world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 3 }) < 0)
+                return false;
+        sim_tick_start(w);
+        if (!world_add_sim(w, "cloud", options, &err) || world_start(w) < 0)
+                return false;
+        world_run(w, MIN);
+        return true;
+}
+
+static void last_of_its_kind(void)
+{
+        char path[64] = "/tmp/portald-move-XXXXXX", id[2][40];
+        struct world w;
+        int moved = 0;
+
+        if (!tap_ok(begin_traced(&w, one_left, path), "a market where one cheaper machine is to be had"))
+                return;
+        for (int i = 0; i < 2; i++)
+                world_submit(&w, "{\"expect\": \"100h\", \"idle\": \"off\", \"ttl\": \"off\"}", id[i]);
+        world_run(&w, 4 * HOUR);
+        for (int i = 0; i < 2; i++)
+                moved += streq(world_job(&w, id[i], "offer"), "cloud/b/small") &&
+                         streq(world_job(&w, id[i], "state"), "running");
+        tap_int(moved, 1, "P-13 P-15 two jobs want it: who has it moves, though no other was to be had");
+        tap_int(rented(&w), 2, "law 9 a machine for each, and none besides");
+        (void)unlink(path);
+        world_free(&w);
+}
+
 int main(void)
 {
+        last_of_its_kind();
         if (!getenv("MOVE_STORM")) {
                 there_and_back();
                 is_given_up("no capacity: it runs on", "launch capacity 1/1", NULL, "running");
