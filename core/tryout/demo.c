@@ -72,7 +72,7 @@ static void on_decision(void *arg, const struct try_life *l, const json_t *decis
         const char *act = js_str(decision, "act", "");
         char at[64];
 
-        if (d->quiet || !(streq(act, "move") || streq(act, "place") || streq(act, "refused")))
+        if (d->quiet || !(streq(act, "move") || streq(act, "place") || streq(act, "refused") || streq(act, "stay")))
                 return;
         stamp(d, js_int(decision, "at_wall_us", 0), at, sizeof at);
         (void)printf(
