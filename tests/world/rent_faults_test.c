@@ -205,6 +205,26 @@ static void lists_lie(const char *script)
         rented_end(&w);
 }
 
+/* Its provider refuses to end it: said, and asked for again. */
+static void end_refused(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, faults("terminate auth #1; terminate auth #2")))
+                return;
+        world_submit(&w, "{}", id);
+        world_run(&w, 10 * MIN);
+        scene_act(&w, "stop", id, NULL);
+        world_run(&w, MIN);
+        tap_int(rented_truth(&w).there, 1, "a machine that its provider will not end is there yet");
+        tap_has(js_str(rented_machine(&w, 0), "why", ""), "could not be ended", "... which is said");
+        world_run(&w, 30 * MIN);
+        tap_int(rented_truth(&w).there, 0, "law 24 asked for again, it is ended");
+        tap_int(rented_counted(&w), rented_billed(&w), "law 7 what it cost in between is on the bill, to the nano");
+        rented_end(&w);
+}
+
 int main(void)
 {
         static const char *const lies[] = { "list short 1/3", "list stale 60s 1/2", "list partial 1/2",
@@ -222,6 +242,7 @@ int main(void)
         no_stop();
         not_renewed();
         comes_back_late();
+        end_refused();
         clock_steps(3 * HOUR);
         clock_steps(-3 * HOUR);
         for (size_t i = 0; i < ARRAY_LEN(lies); i++)
