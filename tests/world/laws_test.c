@@ -139,6 +139,25 @@ static void overtaken(void)
         scene_end(&w);
 }
 
+/* A job may ask for a longer lease than the site's. */
+static void lease_as_asked(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!begin(&w))
+                return;
+        world_submit(&w, "{\"lease.horizon\": \"5h\", \"idle\": \"off\"}", id);
+        world_run(&w, 3 * HOUR);
+        tap_ok(machine_int(&w, "stop_sure_wall_us") > w.wall_us + 4 * HOUR,
+                "P-11 a lease is renewed as far as its job asks");
+        scene_act(&w, "stop", id, NULL);
+        world_run(&w, 6 * HOUR);
+        tap_ok(machine_int(&w, "stop_sure_wall_us") < w.wall_us + 2 * HOUR,
+                "P-11 and without it as far as the site says");
+        scene_end(&w);
+}
+
 static void lease_on_disk(void)
 {
         struct world w;
@@ -261,6 +280,7 @@ int main(void)
         notice_alone();
         notice_again();
         overtaken();
+        lease_as_asked();
         lease_on_disk();
         lease_read_back();
         terms_change(false);
