@@ -312,6 +312,7 @@ static void scene(size_t i)
         struct sim_machine *from, *to;
         struct world w;
         char id[40];
+        bool good;
 
         if (!begin(&w)) {
                 tap_ok(false, "%s: a world begins", rows[i].name);
@@ -336,10 +337,11 @@ static void scene(size_t i)
         world_run(&w, HOUR);
         w.start_error = w.refuse_path = NULL;
         world_run(&w, HOUR);
-        if (!(tap_ok(streq(world_job(&w, id, "state"), rows[i].state), "... and is %s", rows[i].state) &
-                    tap_ok(streq(world_job(&w, id, "cause"), rows[i].cause), "... because: \"%s\"", rows[i].cause) &
-                    tap_ok(is_where(&w, id, rows[i].where, from, to), "... where it ought to be") &
-                    tap_str(world_job(&w, id, "move"), "", "... and no move is left")))
+        good = tap_ok(streq(world_job(&w, id, "state"), rows[i].state), "... and is %s", rows[i].state);
+        good = tap_ok(streq(world_job(&w, id, "cause"), rows[i].cause), "... because: \"%s\"", rows[i].cause) && good;
+        good = tap_ok(is_where(&w, id, rows[i].where, from, to), "... where it ought to be") && good;
+        good = tap_str(world_job(&w, id, "move"), "", "... and no move is left") && good;
+        if (!good)
                 tap_note("source %s, target %s: %s", phase_on(&w, id, from), phase_on(&w, id, to),
                         world_job(&w, id, "message"));
         end(&w, "... throughout");
