@@ -29,7 +29,7 @@ bool planted(enum plant p)
         const char *text = chosen < 0 ? getenv("PORTALD_PLANT") : NULL;
 
         if (chosen < 0)
-                chosen = text ? atoi(text) : PLANT_NONE;
+                chosen = text ? (int)strtol(text, NULL, 10) : PLANT_NONE;
         return chosen == (int)p;
 }
 #else

@@ -4,7 +4,7 @@
  * A *layer* is the upper directory of an overlay: whiteouts (device 0:0), opaque directories, set-id modes, capabilities and ACLs travel,
  * and ids are those inside the container (id_base is taken off and put on again). Any other tree is plain files, directories and links.
  * Nothing in an archive is trusted: no path leaves the directory, no device node but whiteouts, no id outside 0..65535.
- * Includes base, libarchive and libcrypto inside. Blocking: for worker processes and tests. */
+ * Includes base; libarchive and GnuTLS inside. Blocking: for worker processes and tests. */
 #ifndef PACK_PACK_H
 #define PACK_PACK_H
 

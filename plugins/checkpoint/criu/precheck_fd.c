@@ -150,7 +150,7 @@ static bool foreign_mount(const struct look *l, int32_t fd)
 
         if (info && mounts && parse_number(info, "mnt_id:", 10, &id)) {
                 (void)snprintf(line, sizeof line, "\n%llu ", (unsigned long long)id);
-                foreign = !strstr(mounts, line) && strncmp(mounts, line + 1, strlen(line + 1)) != 0;
+                foreign = !strstr(mounts, line) && strstr(mounts, line + 1) != mounts;
         }
         free(info);
         free(mounts);
