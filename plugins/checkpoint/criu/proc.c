@@ -47,7 +47,7 @@ char *proc_text(const char *fmt, ...)
         int n;
 
         va_start(ap, fmt);
-        n = vsnprintf(path, sizeof path, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is begun above */
+        n = vsnprintf(path, sizeof path, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized) */
         va_end(ap);
         if (n < 0 || n >= (int)sizeof path)
                 return NULL;
@@ -62,7 +62,7 @@ bool proc_link(char *ret, size_t n, const char *fmt, ...)
         ssize_t got;
 
         va_start(ap, fmt);
-        (void)vsnprintf(path, sizeof path, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized): it is begun above */
+        (void)vsnprintf(path, sizeof path, fmt, ap); /* NOLINT(clang-analyzer-valist.Uninitialized) */
         va_end(ap);
         got = readlink(path, ret, n - 1);
         if (got < 0)
