@@ -259,8 +259,8 @@ int sim_save(struct sim_job *s, const char *checkpoint, const char *mode, const 
         (void)str_format(step, sizeof step, "step %lld", (long long)s->progress_seq);
         s->save = json_pack("{s:s,s:s,s:s,s:s,s:I,s:s,s:I,s:i,s:I,s:s}", "checkpoint", checkpoint, "mode", mode,
                 "cause", cause, "state", "saving", "bytes", (json_int_t)(s->memory_bytes ? s->memory_bytes : 1000),
-                "progress", step, "took_us", (json_int_t)takes, "freeze_us", 1000000, "wall_us",
-                (json_int_t)w->wall_us, "capture", "values");
+                "progress", step, "took_us", (json_int_t)takes, "freeze_us", 1000000, "wall_us", (json_int_t)w->wall_us,
+                "capture", "values");
         s->phase = "saving";
         s->save_until_boot_us = until;
         push(s);
