@@ -59,18 +59,19 @@ static json_t *user_data(const struct connection *c, int64_t stop_in_us)
                 (long long)(stop_in_us / USEC_PER_SEC));
 }
 
+/* The ceiling is what was reserved: a price above it is refused, or takes a spot machine away, and is never billed (N-04). */
 static json_t *launch_body(
-        const struct turn *t, const struct entry *en, const struct mach *m, const json_t *offer, json_t *data)
+        const struct turn *t, const struct entry *en, const struct mach *m, int64_t ceiling_nano_hour, json_t *data)
 {
         char machine[ID_TEXT_MAX], job[ID_TEXT_MAX], generation[16];
 
-        (void)offer;
         (void)str_format(generation, sizeof generation, "%u", en->job.generation + 1);
-        return json_pack("{s:s,s:{s:s,s:s,s:i,s:I,s:o,s:{s:s,s:s,s:s,s:s}}}", "connection", m->rec.connection, "args",
-                "zone", m->rec.zone, "type", m->rec.type, "market", m->rec.market, "stop_wall_us",
-                (json_int_t)m->rec.stop_possible_wall_us, "user_data", data, "tags", "portald-installation",
-                store_installation(t->engine->env->store), "portald-machine", id_format(ID_MACHINE, m->rec.id, machine),
-                "portald-job", id_format(ID_JOB, en->job.id, job), "portald-generation", generation);
+        return json_pack("{s:s,s:{s:s,s:s,s:i,s:I,s:I,s:o,s:{s:s,s:s,s:s,s:s}}}", "connection", m->rec.connection,
+                "args", "zone", m->rec.zone, "type", m->rec.type, "market", m->rec.market, "ceiling_nano_hour",
+                (json_int_t)ceiling_nano_hour, "stop_wall_us", (json_int_t)m->rec.stop_possible_wall_us, "user_data",
+                data, "tags", "portald-installation", store_installation(t->engine->env->store), "portald-machine",
+                id_format(ID_MACHINE, m->rec.id, machine), "portald-job", id_format(ID_JOB, en->job.id, job),
+                "portald-generation", generation);
 }
 
 static void fill_record(
@@ -116,7 +117,8 @@ struct mach *rent_machine(struct turn *t, const struct entry *en, struct connect
         (void)str_format(m->why, sizeof m->why, "being made");
         txn_machine(t->txn, &m->rec);
         (void)intent_open_as(t, rec.id, INTENT_LAUNCH, en, rec.id,
-                launch_body(t, en, m, offer, user_data(c, rec.stop_possible_wall_us - t->now_wall_us)));
+                launch_body(
+                        t, en, m, money_ceiling(c, offer), user_data(c, rec.stop_possible_wall_us - t->now_wall_us)));
         return m;
 }
 

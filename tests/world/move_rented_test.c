@@ -345,9 +345,48 @@ static void last_of_its_kind(void)
         world_free(&w);
 }
 
+/* --- N-04: the price passes what was reserved, between the list and the launch --- */
+static const char passes[] = "portald-trace 1\n"
+                             "start 2023-01-01T00:00:00Z\n"
+                             "currency USD\n"
+                             "type small cpu=4 memory=16GiB disk=100GiB\n"
+                             "zone a\n"
+                             "offer a/small price=1.00\n"
+                             "offer a/small/spot price=0.30 notice=2m\n"
+                             "5m a/small/spot price 2.00\n";
+
+static int above(void *arg, const struct cloud_machine *m)
+{
+        int64_t *most = arg;
+
+        for (size_t i = 0; i < m->segments_n; i++)
+                *most = m->segments[i].price_nano_hour > *most ? m->segments[i].price_nano_hour : *most;
+        return 0;
+}
+
+static void price_passes(void)
+{
+        char path[64] = "/tmp/portald-move-XXXXXX", id[40];
+        int64_t most = 0;
+        struct world w;
+
+        if (!tap_ok(begin_traced(&w, passes, path), "a market whose spot price passes the one on demand"))
+                return;
+        world_run(&w, 6 * MIN);
+        world_submit(&w, "{\"idle\": \"off\"}", id);
+        world_run(&w, HOUR);
+        tap_str(world_job(&w, id, "offer"), "cloud/a/small", "N-04 the launch at a price above its ceiling is refused");
+        tap_str(world_job(&w, id, "state"), "running", "... and the job runs on demand");
+        (void)cloud_each(world_cloud_of(w.connections.at[0]), above, &most);
+        tap_int(most, INT64_C(1000000000), "N-04 law 6 nothing was billed above what was reserved");
+        (void)unlink(path);
+        world_free(&w);
+}
+
 int main(void)
 {
         last_of_its_kind();
+        price_passes();
         if (!getenv("MOVE_STORM")) {
                 there_and_back();
                 is_given_up("no capacity: it runs on", "launch capacity 1/1", NULL, "running");
