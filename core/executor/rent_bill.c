@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 
-#define ASKED_MAX 3 /* in vain, and the count of our own stands */
+#define ASKED_MAX 12 /* in vain, some minutes long, and the count of our own stands */
 
 struct bill_note {
         struct engine *engine;
