@@ -1,47 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger's records and bills in the store: each row comes back equal, deleted rows are gone, and what does not add up is found out. */
-#include "store/columns.h"
+#include "ledger_rows.h"
 #include "store_lib.h"
 
 static struct place p;
 static struct ledger l;
 static uint32_t account[LEDGER_SCOPE_N];
 
-/* Member by member: the padding between them is nobody's. */
-#define SAME(c_, ...) &&a->c_ == b->c_
-#define SAME_ID(c_) &&id_equal(a->c_, b->c_)
-#define SAME_TEXT(c_) &&streq(a->c_, b->c_)
-static bool same_account(const struct ledger_account *a, const struct ledger_account *b)
-{
-        return b && a->id == b->id && a->live == b->live ACCOUNT_COLUMNS(SAME, SAME, SAME_TEXT);
-}
-static bool same_hold(const struct ledger_hold *a, const struct ledger_hold *b)
-{
-        return b && a->id == b->id &&
-               memcmp(a->account, b->account, sizeof a->account) == 0 HOLD_COLUMNS(SAME, SAME, SAME_ID);
-}
-
-static bool same_ledger(const struct ledger *a, const struct ledger *b)
-{
-        size_t n = 0, of = 0;
-
-        vec_foreach (x, &a->accounts)
-                if (x->live) {
-                        n++;
-                        of += same_account(x, ledger_account_at(b, x->id));
-                }
-        vec_foreach (x, &a->holds)
-                if (x->state != LEDGER_FREE) {
-                        n++;
-                        of += same_hold(x, ledger_hold_at(b, x->id));
-                }
-        return n == of && n == ledger_export_n(b);
-}
-
 static bool stored_is_it(void)
 {
         struct ledger back = { 0 };
-        bool same = store_load_ledger(p.store, &back, &p.err) >= 0 && same_ledger(&l, &back);
+        bool same = store_load_ledger(p.store, &back, &p.err) >= 0 && rows_differing(&l, &back) == 0;
 
         ledger_free(&back);
         return same;

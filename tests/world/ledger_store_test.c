@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 
 #include "../unit/store_lib.h"
+#include "ledger_rows.h"
 #include "ledger_run.h"
-#include "store/columns.h"
 
 #define AHEAD 40 /* events that wait for the disk */
 
@@ -143,38 +143,6 @@ static long kill_after(const char *dir, struct run *w, long until, long wanted)
 }
 
 /* --- what is on disk then --- */
-#define SAME(c_, ...) &&a->c_ == b->c_
-#define SAME_ID(c_) &&id_equal(a->c_, b->c_)
-#define SAME_TEXT(c_) &&streq(a->c_, b->c_)
-static bool same_account(const struct ledger_account *a, const struct ledger_account *b)
-{
-        return b && a->id == b->id && a->live == b->live ACCOUNT_COLUMNS(SAME, SAME, SAME_TEXT);
-}
-
-static bool same_hold(const struct ledger_hold *a, const struct ledger_hold *b)
-{
-        return b && a->id == b->id &&
-               memcmp(a->account, b->account, sizeof a->account) == 0 HOLD_COLUMNS(SAME, SAME, SAME_ID);
-}
-
-/* Rows that are not as in memory, or not there, or too many. */
-static long differing(const struct ledger *a, const struct ledger *b)
-{
-        long n = 0, bad = 0;
-
-        vec_foreach (x, &a->accounts)
-                if (x->live) {
-                        n++;
-                        bad += !same_account(x, ledger_account_at(b, x->id));
-                }
-        vec_foreach (x, &a->holds)
-                if (x->state != LEDGER_FREE) {
-                        n++;
-                        bad += !same_hold(x, ledger_hold_at(b, x->id));
-                }
-        return bad + labs((long)ledger_export_n(b) - n);
-}
-
 struct sum {
         long n;
         int64_t nano;
@@ -219,7 +187,7 @@ static bool look(struct place *p, struct run *w, long acknowledged, struct figur
                 event(w);
         while (w->events < there)
                 event(w);
-        f->differing += differing(&w->l, &back) + labs(w->billed_n - s.n);
+        f->differing += rows_differing(&w->l, &back) + labs(w->billed_n - s.n);
         f->lost_nano += llabs(w->billed - s.nano);
         ledger_free(&w->l);
         w->l = back;
