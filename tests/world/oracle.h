@@ -17,7 +17,8 @@ extern const char *const oracle_policies[ORACLE_POLICY_N];
 struct oracle_place { /* a placement of a job, as the runner has it */
         const struct sim_job *at;
         uint64_t generation;
-        bool counted; /* its running time is in the job's */
+        bool counted;    /* its running time is in the job's */
+        int64_t held_us; /* what it ran before it was held: a thaw begins a stay of its own */
 };
 
 struct oracle_job {
@@ -63,6 +64,7 @@ struct oracle {
         uint64_t held[ORACLE_LAWS]; /* how often a law's precondition held */
         uint64_t acted[ORACLE_POLICY_N], refused[ORACLE_POLICY_N], kept[ORACLE_POLICY_N]; /* by decisions on disk */
         int64_t wall_max_us, last_look_us;
+        int64_t stepped_from_wall_us, stepped_boot_us; /* the last step of the clock: what it showed before */
         struct {
                 int64_t hour;
                 unsigned int all, changes;

@@ -7,6 +7,7 @@
 
 #define CALLS_AN_HOUR 3000  /* of one connection: lists, looks, notices */
 #define CHANGES_AN_HOUR 600 /* creates, ends and renewals */
+#define CALL_MAX_US (5 * USEC_PER_MIN)
 #define STOP_MAX_US (26 * USEC_PER_HOUR)
 #define DEAD_MAX_US (27 * USEC_PER_HOUR)
 #define CENT_NANO INT64_C(10000000)
@@ -140,6 +141,9 @@ static void check_launch(struct oracle *o, const struct world_connection *c, con
 {
         int64_t stop = js_int(args, "stop_wall_us", 0), now = o->w->wall_us;
 
+        /* a call that was under way when the clock stepped back was made by what it had shown before */
+        if (o->w->boot_us - o->stepped_boot_us < CALL_MAX_US && o->stepped_from_wall_us > now)
+                now = o->stepped_from_wall_us;
         oracle_held(o, 8);
         oracle_held(o, 4);
         if (stop <= 0 || stop > now + STOP_MAX_US)

@@ -221,8 +221,15 @@ static struct oracle_place *place_of(struct oracle_job *j, const struct sim_job 
                 p = &j->places[j->places_n++];
                 *p = (struct oracle_place){ .at = s };
         }
-        if (p && p->generation != s->generation && streq(s->phase, "preparing"))
-                p->counted = false;
+        if (p && p->generation != s->generation) {
+                if (streq(s->phase, "preparing"))
+                        p->counted = false;
+                else
+                        j->ran_us += p->held_us;
+                p->held_us = 0;
+        }
+        if (p && streq(s->phase, "held"))
+                p->held_us = s->ran_us;
         if (p)
                 p->generation = s->generation;
         return p;
@@ -285,8 +292,9 @@ void oracle_gone(struct oracle *o, const struct sim_job *s)
         oracle_log(o, "   %s %llu is gone", s->job + 22, (unsigned long long)s->generation);
         if (s->generation == j->newest_generation)
                 j->gone = true;
-        if (!s->released && p && !p->counted)
-                j->lost_us += s->ran_us + oracle_running_us(o, s); /* nobody can know how long it ran to the end */
+        if (!s->released &&
+                p) /* nobody can know how long it ran to the end, nor, if portald had not heard of it, that it was over */
+                j->lost_us += s->ran_us + (p->counted ? 0 : oracle_running_us(o, s));
         if (p)
                 p->counted = true;
 }

@@ -140,6 +140,8 @@ static void clock_step(struct swarm *s, int way)
 {
         oracle_after(&s->o); /* what was due until now may have been done */
         s->o.skewed = true;
+        s->o.stepped_from_wall_us = s->w.wall_us;
+        s->o.stepped_boot_us = s->w.boot_us;
         world_step_clock(&s->w,
                 way * (int64_t)(USEC_PER_SEC + (int64_t)world_chance(&s->w,
                                                        world_chance(&s->w, 2) ? 6 * USEC_PER_HOUR : USEC_PER_MIN)));
