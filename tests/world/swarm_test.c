@@ -14,7 +14,7 @@
 #define FIRST 98963  /* of a normal run */
 #define A_TIME 10    /* seeds between two looks at the clock */
 #define JOBS 20      /* at least, in each seed that went through */
-#define ENOUGH_S 120 /* of real time: a slow machine looks at fewer seeds, and says so */
+#define ENOUGH_S 150 /* of real time: a slow machine looks at fewer seeds, and says so */
 
 /* Drops kinds of faults, and days, for as long as the same thing goes wrong. */
 static struct swarm_run shrink(struct swarm_run run, const struct swarm_result *bad)
