@@ -194,6 +194,8 @@ static int send_to_runner(struct op *op, struct pd_error *err)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the request");
         if (!m || !m->stream || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
+        if (op->intent.kind == INTENT_START && m->rec.state == PD_MACHINE_STOPPING) /* void once it is gone */
+                return pd_fail(err, PD_E_TRANSIENT, "its machine is being ended");
         return op->engine->env->ops->stream_request(
                 m->stream, op->intent.generation, body, REQUEST_TIMEOUT_US, on_answer, op, err);
 }

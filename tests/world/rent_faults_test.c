@@ -225,6 +225,22 @@ static void end_refused(void)
         rented_end(&w);
 }
 
+/* Given up for not being heard, and heard before its end is accepted: nothing starts there any more. */
+static void heard_too_late(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, faults("boot late 20m #1; terminate auth #1; terminate auth #2")))
+                return;
+        world_submit(&w, "{\"idle\": \"off\"}", id);
+        world_run(&w, 2 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "a machine that is heard after it was given up: its job runs");
+        tap_int(rented_truth(&w).ever, 2, "... on another");
+        tap_int((long long)w.starts, 1, "law 11 and was never begun on what was being ended");
+        rented_end(&w);
+}
+
 int main(void)
 {
         static const char *const lies[] = { "list short 1/3", "list stale 60s 1/2", "list partial 1/2",
@@ -243,6 +259,7 @@ int main(void)
         not_renewed();
         comes_back_late();
         end_refused();
+        heard_too_late();
         clock_steps(3 * HOUR);
         clock_steps(-3 * HOUR);
         for (size_t i = 0; i < ARRAY_LEN(lies); i++)
