@@ -274,6 +274,8 @@ static int carry(struct pd_call *call, int from, int dir_fd, pd_value_fn each, v
         return r;
 }
 
+#define TICK_MAX_US 100000 /* far above any kernel's tick; a clock that stands still must not hold a save */
+
 /* The clock that file times are taken from, which ticks every few milliseconds: a finer one would be ahead of a file written just now. */
 static int64_t file_clock(void)
 {
@@ -283,16 +285,33 @@ static int64_t file_clock(void)
         return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* Its next tick: what the save before this one wrote a moment ago bears an earlier time than what is written from now on. */
+static int next_tick(struct pd_call *call, int64_t *ret, struct pd_error *err)
+{
+        int64_t now = file_clock(), until = capture_until(call, TICK_MAX_US);
+
+        for (;;) {
+                int r;
+
+                *ret = file_clock();
+                if (*ret != now || capture_now(call) >= until)
+                        return 0;
+                r = capture_wait(call, -1, 0, capture_until(call, 1000), err);
+                if (r < 0)
+                        return r;
+        }
+}
+
 static int command_save(void *self, struct pd_call *call, const struct pd_container *c, int dir_fd, pd_value_fn each,
         void *arg, struct pd_error *err)
 {
         pd_cleanup(capture_closep) int from = -1;
-        int64_t since = file_clock();
+        int64_t since;
         struct settings s;
         int r = settings_parse(c->settings, &s, err);
 
         (void)self;
-        if (r < 0 || (r = capture_open_dir(c->job_dir, &from, err)) < 0)
+        if (r < 0 || (r = capture_open_dir(c->job_dir, &from, err)) < 0 || (r = next_tick(call, &since, err)) < 0)
                 return r;
         if (!capture_can_freeze(c))
                 return pd_fail(err, PD_E_UNSUPPORTED,
