@@ -17,7 +17,7 @@ _portal()
                 mapfile -t COMPREPLY < <(compgen -W "$(portal help --commands 2>/dev/null)" -- "$word")
                 return
         fi
-        if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --why-not ]; then
+        if [ "${COMP_WORDS[COMP_CWORD - 1]}" = --why-not ] || [ "$command" = prices ] && [ "${word#-}" = "$word" ]; then
                 mapfile -t COMPREPLY < <(compgen -W "$(_portal_ids offers)" -- "$word")
                 return
         fi

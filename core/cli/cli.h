@@ -161,6 +161,9 @@ int cmd_stop(struct cli *c, const struct cli_line *line);
 int cmd_machines(struct cli *c, const struct cli_line *line);
 int cmd_notice(struct cli *c, const struct cli_line *line);
 int cmd_offers(struct cli *c, const struct cli_line *line);
+int cmd_prices(struct cli *c, const struct cli_line *line);
+/* All rows of /v1/prices after that time; what stood in the way of it is said only where ret_code is given. */
+json_t *prices_of(struct cli *c, int64_t after_wall_us, int *ret_code);
 int cmd_plugins(struct cli *c, const struct cli_line *line);
 int cmd_settings(struct cli *c, const struct cli_line *line);
 int cmd_simulate(struct cli *c, const struct cli_line *line);

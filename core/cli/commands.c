@@ -157,6 +157,15 @@ const struct cli_command cli_commands[] = {
                 .summary = "Kinds of machine, their places and prices",
                 .run = cmd_offers,
                 .flags = { JSON_FLAG } },
+        { .name = "prices",
+                .args = "[OFFER]",
+                .summary = "What offers have cost, as portald saw it",
+                .max_args = 1,
+                .run = cmd_prices,
+                .text = "A line where a price changed by 1 % or more, or an offer came or went. OFFER: only those "
+                        "whose name begins so. They are kept for daemon.price_history (30d), and `portal simulate` "
+                        "goes by them.",
+                .flags = { { "--since", 0, "DURATION", "only the last of them: 24h" }, JSON_FLAG } },
         { .name = "plugins",
                 .args = "[check FILE...]",
                 .summary = "The plugins in use, or a check of a plugin file",
@@ -193,10 +202,14 @@ const struct cli_command cli_commands[] = {
                         "\"48h\", \"deadline\": \"52h\", \"at\": \"0\", \"gpus\": 1, \"state\": \"4GiB\"}]; else "
                         "the jobs that portald knows. --prices: a trace (contrib/traces has some, and converters); "
                         "else "
-                        "portald's present offers, whose prices then stay as they are. The simulated user resumes what "
+                        "portald's present offers and what they cost before (`portal prices`); a price stays as it was "
+                        "seen last, and a spot pool that had none to be had takes its machines away. The simulated "
+                        "user resumes what "
                         "was suspended, and where a deadline is near goes on demand at the last instant.",
                 .flags = { { "--settings", 0, "FILE", "settings to try; several files are compared" },
-                        { "--jobs", 0, "FILE", "the jobs" }, { "--prices", 0, "FILE", "the market: a trace" },
+                        { "--jobs", 0, "FILE", "the jobs" },
+                        { "--prices", 0, "FILE",
+                                "the market: a trace, or {\"offers\", \"prices\"} as the API has them" },
                         { "--from", 0, "DURATION", "begin so far into the trace (0)" },
                         { "--to", 0, "DURATION", "end there" },
                         { "--resume-delay", 0, "DURATION", "from a suspension to the user's resume (10m)" },

@@ -47,26 +47,50 @@ static void words_of(struct words *w, const struct cli_line *line)
         }
 }
 
-/* What the daemon answers, as a file that the program can open; false = it does not answer, or has nothing. */
-static bool from_daemon(struct cli *c, struct words *w, const char *flag, const char *path, const char *list)
+/* What the daemon answers; NULL = it does not, or has nothing of that list. */
+static json_t *answer_of(struct cli *c, const char *path, const char *list)
 {
         struct http_reply reply = { 0 };
-        pd_cleanup(freep) char *text = NULL;
         struct pd_error err;
-        char name[64];
-        int fd = -1;
+        json_t *answer = NULL;
 
         if (http_call(c->http, "GET", path, NULL, NULL, 5 * USEC_PER_SEC, &reply, &err) == 0 &&
                 json_array_size(json_object_get(reply.json, list)) > 0)
-                text = js_dump(reply.json);
+                answer = json_incref(reply.json);
         http_reply_clear(&reply);
-        fd = text ? memfd_create(list, 0) : -1; /* it outlives the exec */
+        return answer;
+}
+
+/* As a file that the program can open, under its flag; false = there is nothing. */
+static bool hand_over(struct words *w, const char *flag, const json_t *answer)
+{
+        pd_cleanup(freep) char *text = answer ? js_dump(answer) : NULL;
+        char name[64];
+        int fd = text ? memfd_create(flag, 0) : -1; /* it outlives the exec */
+
         if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
                 return false;
         (void)str_format(name, sizeof name, "/proc/self/fd/%d", fd);
         word(w, flag);
         word(w, name);
         return true;
+}
+
+/* The offers as they are now, and what they cost before. */
+static bool market_of_daemon(struct cli *c, struct words *w)
+{
+        js_owned *offers = answer_of(c, "/v1/offers", "offers");
+
+        if (offers)
+                (void)json_object_set_new(offers, "prices", prices_of(c, 0, NULL));
+        return hand_over(w, "--prices", offers);
+}
+
+static bool jobs_of_daemon(struct cli *c, struct words *w)
+{
+        js_owned *jobs = answer_of(c, "/v1/jobs?all=1&limit=1000", "jobs");
+
+        return hand_over(w, "--jobs", jobs);
 }
 
 /* The installed one; in a build's tree the one beside this program's room. */
@@ -97,9 +121,9 @@ int cmd_simulate(struct cli *c, const struct cli_line *line)
         int code;
 
         words_of(&w, line);
-        if (!cli_value(line, "--jobs") && !from_daemon(c, &w, "--jobs", "/v1/jobs?all=1&limit=1000", "jobs"))
+        if (!cli_value(line, "--jobs") && !jobs_of_daemon(c, &w))
                 say(c, "portald has no past jobs to tell of, so one job of 24h is tried: --jobs FILE names others");
-        if (!cli_value(line, "--prices") && !from_daemon(c, &w, "--prices", "/v1/offers", "offers"))
+        if (!cli_value(line, "--prices") && !market_of_daemon(c, &w))
                 say(c, "portald has no prices to tell of, so a market is made up: --prices FILE names a trace");
         code = run_program(&w);
         words_free(&w);

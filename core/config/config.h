@@ -46,6 +46,7 @@ struct config_daemon {
         int32_t log_level;               /* syslog's: LOG_ERR .. LOG_DEBUG, default LOG_INFO                    */
         int64_t check_every_us;          /* 60s; the same as the setting "check.every", which it also becomes   */
         int64_t history_us;              /* 60d: how long ended jobs stay                                       */
+        int64_t price_history_us;        /* 30d: how long prices stay; 0 = none is kept                         */
         const char *plugin_dir;          /* where plugins without a path are: PLUGIN_DIR/KIND-NAME.so           */
         const char *plugin_host;         /* the program portald-plugin-host                                     */
         enum config_isolation isolation; /* of blocks that do not say                                        */

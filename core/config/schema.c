@@ -43,6 +43,10 @@ const struct schema_row schema_rows[] = {
                 .min = USEC_PER_HOUR, .max = 3660 * USEC_PER_DAY, .help = "An older rate is not used." },
         { DAEMON_AS("history", history_us), .type = SCHEMA_DURATION, .fallback = "60d", .min = USEC_PER_SEC,
                 .max = 3660 * USEC_PER_DAY, .help = "How long ended jobs, their logs and their decisions stay." },
+        { DAEMON_AS("price_history", price_history_us), .type = SCHEMA_DURATION, .fallback = "30d",
+                .max = 3660 * USEC_PER_DAY,
+                .help = "How long the prices that were seen stay, for `portal prices` and `portal simulate`; 0 = "
+                        "none is kept." },
         { DAEMON(plugin_dir), .type = SCHEMA_PATH, .fallback = PORTALD_PLUGINDIR,
                 .help = "Where plugins without a path are: KIND-NAME.so." },
         { DAEMON(plugin_host), .type = SCHEMA_PATH, .fallback = PORTALD_LIBEXECDIR "/portald-plugin-host",

@@ -93,6 +93,7 @@ int site_new(struct site **ret, struct config *config, struct pd_error *err)
                 .default_vault = config->daemon.default_vault,
                 .settings = config->settings,
                 .history_us = config->daemon.history_us,
+                .prices_us = config->daemon.price_history_us,
                 .version = PORTALD_VERSION };
         if (!s->engine.captures || !s->engine.vaults)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the site");

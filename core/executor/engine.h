@@ -41,6 +41,7 @@ struct engine_site {
         struct market_rates rates; /* between currencies; borrowed as the rest */
         const json_t *settings;    /* site level: key -> text           */
         int64_t history_us;        /* how long ended jobs stay, 60 d    */
+        int64_t prices_us;         /* ... and prices; 0 = none is kept  */
         const char *version;
 };
 
@@ -68,7 +69,7 @@ typedef void (*engine_reply_fn)(void *arg, const struct pd_error *err, json_t *b
 struct engine_request {
         const char *
                 verb; /* a row of the table in engine_request.c: "status", "check", "submit", "plan", "list", "show", "logs",
-                                    * "explain", "precheck", "suspend", "resume", "stop", "move", "machines", "notice", "offers", "plugins", "settings", "settings_change" */
+                                    * "explain", "precheck", "suspend", "resume", "stop", "move", "machines", "notice", "offers", "prices", "plugins", "settings", "settings_change" */
         struct engine_actor actor;
         const char *target; /* {id} of the path, as typed; NULL where none */
         const json_t

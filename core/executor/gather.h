@@ -30,6 +30,7 @@ int offers_rank(struct engine *e, const struct entry *en, const struct spec *s, 
         struct pd_error *err);
 uint64_t offers_key(const char *name); /* policy_offer.key of CONNECTION/ZONE/TYPE[/spot] */
 void offers_free(struct offers *k);
+void prices_fetched(struct engine *e, struct connection *c); /* ... and are written down, where they changed       */
 void offers_fetched(struct engine *e, struct connection *c); /* c->offers are new: prices, faults, classes        */
 void offers_reclaimed(struct turn *t, const struct mach *m); /* P-17, and a pool without capacity: left out       */
 void offers_cool(struct turn *t, const struct connection *c, const char *zone, const char *type, enum pd_market market,

@@ -257,6 +257,7 @@ struct engine {
         bool stopping, broken, place_wanted;
         struct books *money;         /* money.c  */
         struct offers_known *offers; /* offers.c */
+        json_t *prices;              /* prices.c */
         struct settings built_in;    /* what settings are where nobody says anything */
 };
 
@@ -485,6 +486,7 @@ void money_job_over(struct engine *e, struct id job); /* it is forgotten: so is 
 
 /* --- prune.c --- */
 void prune_due(void *arg);
+void prices_prune(struct turn *t);
 
 /* --- render.c: the API's objects --- */
 json_t *render_job(struct engine *e, const struct job *j, const json_t *doc);

@@ -326,6 +326,8 @@ void offers_end(struct engine *e)
 {
         struct offers_known *k = e->offers;
 
+        json_decref(e->prices);
+        e->prices = NULL;
         if (!k)
                 return;
         clear(k);

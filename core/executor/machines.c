@@ -308,6 +308,7 @@ static void on_offers(
         c->offers = json_incref((json_t *)(uintptr_t)items);
         c->offers_wall_us = now_wall(e);
         offers_fetched(e, c);
+        prices_fetched(e, c);
         args = json_pack("{s:{s:s}}", "expect_tags", "portald-installation", store_installation(e->env->store));
         if (e->env->ops->plugin_call(c->plugin, "list_owned", args, NULL, PLUGIN_TIMEOUT_US, on_owned, c, &why) < 0)
                 connection_down(c, why.text);

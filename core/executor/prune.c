@@ -75,6 +75,7 @@ void prune_due(void *arg)
                     p.turn->now_wall_us - (planted(PLANT_PRUNED_EARLY) ? USEC_PER_HOUR : e->site->history_us),
                     PRUNE_A_TIME, prune_one, &p, &err) < 0)
                 log_error("old jobs cannot be looked up: %s", err.text);
+        prices_prune(p.turn);
         turn_end(p.turn);
         if (p.n)
                 log_info("%zu jobs are past their time and forgotten", p.n);

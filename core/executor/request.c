@@ -425,6 +425,7 @@ static const struct {
         { "machines", request_machines },
         { "notice", request_notice },
         { "offers", request_offers },
+        { "prices", request_prices },
         { "plugins", request_plugins },
         { "settings", request_settings },
         { "settings_change", request_settings_change },

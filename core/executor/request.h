@@ -22,6 +22,7 @@ void request_explain(struct engine *e, struct engine_ticket *t, const struct eng
 void request_cost(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_machines(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_notice(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
+void request_prices(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_offers(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_plugins(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);
 void request_settings(struct engine *e, struct engine_ticket *t, const struct engine_request *rq);

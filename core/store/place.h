@@ -43,6 +43,7 @@ enum read_stmt {
         READ_KEY,
         READ_SETTINGS,
         READ_META,
+        READ_PRICES,
         READ_ACCOUNTS,
         READ_HOLDS,
         READ_BILL,

@@ -45,6 +45,8 @@ static const char *const sql[READ_N] = {
         [READ_CHECKPOINT] = "SELECT " CHECKPOINT_SELECT " FROM checkpoint WHERE id=?",
         [READ_KEY] = "SELECT job,body_digest FROM idempotency WHERE uid=? AND key=?",
         [READ_SETTINGS] = "SELECT key,value FROM setting WHERE project=?",
+        [READ_PRICES] = "SELECT at_wall_us,offer,nano_hour,currency,to_be_had FROM price WHERE at_wall_us>? "
+                        "ORDER BY at_wall_us,offer",
         [READ_META] = "SELECT value FROM meta WHERE key=?",
         [READ_ACCOUNTS] = "SELECT " ACCOUNT_SELECT " FROM ledger_account",
         [READ_HOLDS] = "SELECT " HOLD_SELECT " FROM ledger_hold",

@@ -187,3 +187,24 @@ int store_get_meta(struct store *s, const char *key, char **ret, struct pd_error
         *ret = pd_steal(value);
         return 0;
 }
+
+int store_scan_prices(struct store *s, int64_t after_wall_us, int (*each)(void *arg, const struct store_price *p),
+        void *arg, struct pd_error *err)
+{
+        sqlite3_stmt *st = NULL;
+        int r = read_begin(s, READ_PRICES, &st, err), end = 0;
+
+        if (r >= 0)
+                (void)sqlite3_bind_int64(st, 1, after_wall_us);
+        while (r >= 0 && end == 0 && (r = read_step(s, st, err)) > 0) {
+                struct store_price p = { .at_wall_us = sqlite3_column_int64(st, 0),
+                        .nano_hour = sqlite3_column_int64(st, 2),
+                        .to_be_had = sqlite3_column_int(st, 4) != 0 };
+
+                (void)str_format(p.offer, sizeof p.offer, "%s", column_text(st, 1));
+                (void)str_format(p.currency, sizeof p.currency, "%s", column_text(st, 3));
+                end = each(arg, &p);
+        }
+        read_end(s, READ_PRICES, st);
+        return r < 0 ? r : end < 0 ? end : 0;
+}

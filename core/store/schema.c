@@ -106,9 +106,15 @@ static const char version_2[] =
         " us INTEGER NOT NULL, nano INTEGER NOT NULL, PRIMARY KEY(what, seq)) STRICT, WITHOUT ROWID;"
         "CREATE INDEX ledger_line_time ON ledger_line(until_wall_us);";
 
+/* What offers cost, by the time it was seen: new rows go to the end, old ones leave at the beginning. */
+static const char version_3[] = "CREATE TABLE price(at_wall_us INTEGER NOT NULL, offer TEXT NOT NULL,"
+                                " nano_hour INTEGER NOT NULL, currency TEXT NOT NULL, to_be_had INTEGER NOT NULL,"
+                                " PRIMARY KEY(at_wall_us, offer)) STRICT, WITHOUT ROWID;";
+
 const struct schema_step schema_steps[] = {
         { 1, version_1 },
         { 2, version_2 },
+        { 3, version_3 },
 };
 const size_t schema_steps_n = ARRAY_LEN(schema_steps);
 

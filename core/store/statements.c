@@ -90,5 +90,9 @@ const struct stmt_row store_statements[STMT_N] = {
                                 COLUMN_SLOT) ")",
                 true },
         [STMT_LINE_PRUNE] = { "DELETE FROM ledger_line WHERE what IN " OLD_BILLS, false },
+        [STMT_PRICE] = { "REPLACE INTO price(at_wall_us,offer,nano_hour,currency,to_be_had)VALUES(?,?,?,?,?)", false },
+        [STMT_PRICE_PRUNE] = { "DELETE FROM price WHERE at_wall_us<?1 OR at_wall_us<"
+                               "(SELECT at_wall_us FROM price ORDER BY at_wall_us DESC LIMIT 1 OFFSET ?2)",
+                false },
         [STMT_BILL_PRUNE] = { "DELETE FROM bill WHERE what IN " OLD_BILLS, false },
 };

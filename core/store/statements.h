@@ -41,6 +41,8 @@ enum stmt {
         STMT_LINE,
         STMT_LINE_PRUNE,
         STMT_BILL_PRUNE,
+        STMT_PRICE,
+        STMT_PRICE_PRUNE,
         STMT_N
 };
 

@@ -163,6 +163,13 @@ struct store_bill {
         int64_t from_wall_us;
 };
 
+/* What an offer cost from then on, and whether there was one to be had. */
+struct store_price {
+        int64_t at_wall_us, nano_hour;
+        char offer[180], currency[4]; /* CONNECTION/ZONE/TYPE[/spot] */
+        bool to_be_had;
+};
+
 /* --- one transaction --- */
 struct txn;
 struct txn *txn_new(void); /* NULL = no memory; adders on it fail softly and store_apply() reports -PD_E_NOMEM */
@@ -191,6 +198,9 @@ void txn_meta(struct txn *t, const char *key, const char *value);
 void txn_ledger(struct txn *t, const struct ledger *l, const struct ledger_change *c);
 void txn_bill(struct txn *t, const struct store_bill *b); /* with the change that opened its hold */
 void txn_bill_prune(struct txn *t, int64_t ended_before_wall_us);
+void txn_price(struct txn *t, const struct store_price *p);
+/* Those before then, and the oldest where there are more than `most` newer ones. */
+void txn_price_prune(struct txn *t, int64_t before_wall_us, int64_t most);
 bool txn_is_empty(const struct txn *t);
 
 /* --- the store --- */
@@ -274,6 +284,9 @@ int store_scan_bill(struct store *s, const struct store_bill_filter *f,
         int (*each)(void *arg, const struct store_bill *b, const struct ledger_line *line), void *arg,
         struct pd_error *err);
 const char *ledger_line_kind_name(enum ledger_line_kind k); /* "time" */
+/* Prices after that time, oldest first; those of one time by name. A positive answer of `each` ends it well. */
+int store_scan_prices(struct store *s, int64_t after_wall_us, int (*each)(void *arg, const struct store_price *p),
+        void *arg, struct pd_error *err);
 int store_get_meta(struct store *s, const char *key, char **ret /* NULL = none */, struct pd_error *err);
 
 #endif

@@ -405,3 +405,24 @@ void txn_meta(struct txn *t, const char *key, const char *value)
         txn_put_text(t, key);
         txn_put_text(t, str_or(value, ""));
 }
+
+void txn_price(struct txn *t, const struct store_price *p)
+{
+        if (!t)
+                return;
+        txn_put_op(t, STMT_PRICE);
+        txn_put_int(t, p->at_wall_us);
+        txn_put_text(t, p->offer);
+        txn_put_int(t, p->nano_hour);
+        txn_put_text(t, p->currency);
+        txn_put_int(t, p->to_be_had);
+}
+
+void txn_price_prune(struct txn *t, int64_t before_wall_us, int64_t most)
+{
+        if (!t)
+                return;
+        txn_put_op(t, STMT_PRICE_PRUNE);
+        txn_put_int(t, before_wall_us);
+        txn_put_int(t, most);
+}

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "spec/spec.h"
 #include "trace.h"
@@ -163,6 +161,12 @@ static int job_of(const json_t *o, size_t i, int64_t first_wall_us, struct try_j
         return 0;
 }
 
+/* What never ran has nothing to be tried. */
+static bool skipped(const json_t *o)
+{
+        return json_object_get(o, "created_wall_us") && js_int(o, "ran_us", 0) < USEC_PER_MIN;
+}
+
 static int64_t first_of(const json_t *list)
 {
         int64_t first = INT64_MAX, at;
@@ -170,16 +174,10 @@ static int64_t first_of(const json_t *list)
         json_t *o;
 
         json_array_foreach (list, i, o) {
-                at = js_int(o, "created_wall_us", INT64_MAX);
+                at = skipped(o) ? INT64_MAX : js_int(o, "created_wall_us", INT64_MAX);
                 first = at < first ? at : first;
         }
         return first == INT64_MAX ? 0 : first;
-}
-
-/* What never ran has nothing to be tried. */
-static bool skipped(const json_t *o)
-{
-        return json_object_get(o, "created_wall_us") && js_int(o, "ran_us", 0) < USEC_PER_MIN;
 }
 
 static int add_all(struct try_plan *p, const json_t *list, struct pd_error *err)
@@ -188,6 +186,7 @@ static int add_all(struct try_plan *p, const json_t *list, struct pd_error *err)
         size_t i;
         json_t *o;
 
+        p->first_wall_us = first;
         json_array_foreach (list, i, o) {
                 struct try_job j;
 
@@ -224,40 +223,6 @@ int try_add_jobs(struct try_plan *p, const char *path, struct pd_error *err)
 }
 
 /* --- prices --- */
-/* The API's offers as a trace in memory; its path. Own machines come in as they are: with a price, on demand. */
-static int trace_of_offers(const json_t *offers, char *path, size_t n, struct pd_error *err)
-{
-        int fd = memfd_create("offers", 0);
-        FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
-        size_t i;
-        json_t *o;
-
-        if (!f)
-                return pd_fail(err, PD_E_IO, "a trace in memory: %s", strerror(errno));
-        (void)fprintf(f, "portald-trace 1\n");
-        json_array_foreach (offers, i, o) { /* a type and a zone each: names repeat across connections */
-                int64_t cpu = js_int(o, "cpu_milli", 1000), gpus = js_int(o, "gpus", 0);
-
-                (void)fprintf(f, "type %s-%zu cpu=%lld.%03lld memory=%lldMiB gpus=%lld%s\nzone %s-%zu\n",
-                        js_str(o, "type", "x"), i, (long long)(cpu / 1000), (long long)(cpu % 1000),
-                        (long long)(js_int(o, "memory_bytes", 0) >> 20), (long long)gpus, gpus ? " gpu=any" : "",
-                        js_str(o, "zone", "x"), i);
-        }
-        json_array_foreach (offers, i, o) {
-                const json_t *price = json_object_get(o, "price");
-                int64_t nano = js_int(price, "nano_hour", 0);
-
-                (void)fprintf(f, "currency %s\noffer %s-%zu/%s-%zu%s price=%lld.%09lld\n",
-                        js_str(price, "currency", "USD"), js_str(o, "zone", "x"), i, js_str(o, "type", "x"), i,
-                        streq(js_str(o, "market", ""), "spot") ? "/spot" : "", (long long)(nano / 1000000000),
-                        (long long)(nano % 1000000000));
-        }
-        if (fflush(f) != 0)
-                return pd_fail(err, PD_E_IO, "a trace in memory: %s", strerror(errno));
-        (void)str_format(path, n, "/proc/self/fd/%d", fd); /* open until the program ends */
-        return 0;
-}
-
 static void option(struct try_plan *p, const char *key, const char *value)
 {
         (void)json_object_set_new(p->cloud, key, json_string(value));
@@ -288,6 +253,16 @@ static int64_t longest(const struct try_plan *p)
                 most = needs > most ? needs : most;
         }
         return most + LIBERTIES;
+}
+
+/* Past jobs in past prices: at the times that they had, as far as those lie behind the beginning. */
+static void move_jobs(struct try_plan *p, int64_t start_wall_us)
+{
+        int64_t later = p->first_wall_us - start_wall_us;
+
+        vec_foreach (j, &p->jobs)
+                if (p->first_wall_us && start_wall_us && later > 0)
+                        j->at_us += later;
 }
 
 /* Begins from_us into the trace; the plan's start is the trace's, or the world's own where it does not say. */
@@ -334,8 +309,11 @@ int try_set_prices(struct try_plan *p, const char *path, int64_t from_us, int64_
         }
         offers = json_load_file(path, 0, NULL);
         if (json_is_array(json_object_get(offers, "offers"))) {
-                if (trace_of_offers(json_object_get(offers, "offers"), memory, sizeof memory, err) < 0)
+                int64_t start;
+
+                if (try_recorded_market(offers, memory, sizeof memory, &start, err) < 0)
                         return -(int)err->code;
+                move_jobs(p, start ? start + from_us : 0);
                 path = memory;
         }
         return begin_at(p, path, from_us, to_us, err);

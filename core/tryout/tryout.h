@@ -27,12 +27,13 @@ struct try_variant {
 struct try_plan {
         VEC(struct try_job) jobs;
         VEC(struct try_variant) variants;
-        json_t *cloud;       /* options of the provider sim */
-        int64_t wall_us;     /* where the clock begins                                             */
-        int64_t span_us;     /* how long at most                                                   */
-        int64_t resume_us;   /* from a suspension to the user's resume                             */
-        int64_t overhead_us; /* what a start may take, for the user's last instant                 */
-        int64_t start_us;    /* from an order to a container that runs, besides the world's own  */
+        json_t *cloud;         /* options of the provider sim */
+        int64_t wall_us;       /* where the clock begins                                             */
+        int64_t first_wall_us; /* of past jobs: when the first was submitted; else 0               */
+        int64_t span_us;       /* how long at most                                                   */
+        int64_t resume_us;     /* from a suspension to the user's resume                             */
+        int64_t overhead_us;   /* what a start may take, for the user's last instant                 */
+        int64_t start_us;      /* from an order to a container that runs, besides the world's own  */
         uint64_t seed;
         bool demo; /* a user who also tries what is refused */
 };
@@ -41,7 +42,7 @@ void try_plan_clear(struct try_plan *p);
 int try_add_variant(struct try_plan *p, const char *path, struct pd_error *err);
 /* A JSON array of jobs, an object {"jobs": [...]} of such, or of the API's JOBs. path NULL: one job of a day. */
 int try_add_jobs(struct try_plan *p, const char *path, struct pd_error *err);
-/* A trace of the provider sim, or the API's {"offers": [...]}, whose present prices then stay. NULL: a market that is made up. */
+/* A trace of the provider sim, or the API's {"offers": [...], "prices": [...]}: a price stays as it was seen last. NULL: a market that is made up. */
 int try_set_prices(struct try_plan *p, const char *path, int64_t from_us, int64_t to_us, struct pd_error *err);
 
 /* One job's life in a run. */
@@ -86,6 +87,9 @@ int try_run(const struct try_plan *p, const struct try_variant *v, const struct 
 
 /* --- market.c: a trace in memory; its path --- */
 int try_demo_market(uint64_t seed, int64_t span_us, char *path, size_t n, struct pd_error *err);
+
+/* --- recorded.c: the same of what the API said; when it begins, 0 = it has no past --- */
+int try_recorded_market(const json_t *said, char *path, size_t n, int64_t *ret_start_wall_us, struct pd_error *err);
 
 /* --- tally.c --- */
 void try_tell(struct world *w, struct try_life *l, const struct try_watch *watch); /* what is new of a job */

@@ -119,13 +119,13 @@ static void test_ballast(void)
 static void test_upgrade(void)
 {
         static const struct schema_step newer[] = {
-                { 2, "SELECT 1" },
-                { 3, "ALTER TABLE job ADD COLUMN extra TEXT NOT NULL DEFAULT 'x'" },
-                { 4, "CREATE TABLE third(a INTEGER) STRICT" },
+                { 3, "SELECT 1" },
+                { 4, "ALTER TABLE job ADD COLUMN extra TEXT NOT NULL DEFAULT 'x'" },
+                { 5, "CREATE TABLE third(a INTEGER) STRICT" },
         };
         static const struct schema_step broken[] = {
-                { 2, "SELECT 1" },
-                { 3, "CREATE TABLE half(a INTEGER); CREATE TABLE job(a INTEGER)" },
+                { 3, "SELECT 1" },
+                { 4, "CREATE TABLE half(a INTEGER); CREATE TABLE job(a INTEGER)" },
         };
         struct place p;
         struct job j = job_of(1);
@@ -144,20 +144,20 @@ static void test_upgrade(void)
                 "a step that fails is an error: %s", p.err.text);
         tap_int(place_count(&p, "SELECT count(*) FROM sqlite_schema WHERE name='half'"), 0,
                 "and leaves nothing of itself");
-        tap_int(place_count(&p, "PRAGMA user_version"), 2, "the version is the old one");
+        tap_int(place_count(&p, "PRAGMA user_version"), 3, "the version is the old one");
         tap_int(schema_upgrade(db, in_dir(&p, "portald.db"), newer, ARRAY_LEN(newer), &p.err), 0,
                 "an upgrade of two steps");
         sqlite3_close(db);
-        tap_int(place_count(&p, "PRAGMA user_version"), 4, "takes it to the last version");
+        tap_int(place_count(&p, "PRAGMA user_version"), 5, "takes it to the last version");
         tap_int(place_count(&p, "SELECT count(*) FROM job WHERE extra='x'"), 1, "with its rows");
 
         tap_int(place_open(&p, id, false), -PD_E_UNSUPPORTED, "a newer store is refused");
-        tap_has(p.err.text, "schema 4", "by its version");
-        tap_has(p.err.text, "before-v3", "with the backup to go back to");
-        tap_int(place_count(&p, "PRAGMA user_version"), 4, "and is left as it was");
+        tap_has(p.err.text, "schema 5", "by its version");
+        tap_has(p.err.text, "before-v4", "with the backup to go back to");
+        tap_int(place_count(&p, "PRAGMA user_version"), 5, "and is left as it was");
 
-        (void)rename(in_dir(&p, "portald.db.before-v3"), in_dir(&p, "portald.db"));
-        tap_int(place_count(&p, "PRAGMA user_version"), 2, "the backup is of the old version");
+        (void)rename(in_dir(&p, "portald.db.before-v4"), in_dir(&p, "portald.db"));
+        tap_int(place_count(&p, "PRAGMA user_version"), 3, "the backup is of the old version");
         tap_int(place_open(&p, id, false), 0, "and opens again");
         tap_int(store_get_job(p.store, j.id, &j, &p.err), 0, "with its job");
         place_end(&p);
@@ -241,7 +241,8 @@ static void test_golden(void)
                 "the job is as it was written");
         tap_ok(id_is_null(j.other) && j.move == MOVE_NONE && j.moved_wall_us == 0 && j.state_bytes == 0,
                 "what version 2 brought is empty in it");
-        tap_int(place_count(&p, "PRAGMA user_version"), 2, "the file is of version 2 now");
+        tap_int(place_count(&p, "PRAGMA user_version"), 3, "the file is of version 3 now");
+        tap_int(place_count(&p, "SELECT count(*) FROM price"), 0, "with no prices of the past");
         tap_ok(access(in_dir(&p, "portald.db.before-v2"), F_OK) == 0, "and a copy of the old one lies beside it");
         (void)store_get_doc(p.store, id, &doc, &p.err);
         tap_str(json_string_value(json_object_get(doc, "message")), "saved before the machine goes",

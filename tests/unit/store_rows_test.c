@@ -516,6 +516,44 @@ static void test_one_state(void)
         tap_int(got.ran_us, 77, "and after its done the new one");
 }
 
+static int join_price(void *arg, const struct store_price *row)
+{
+        char *text = arg;
+
+        (void)snprintf(text + strlen(text), 400 - strlen(text), "%lld %s %lld %s %d;", (long long)row->at_wall_us,
+                row->offer, (long long)row->nano_hour, row->currency, row->to_be_had);
+        return row->at_wall_us >= 9 ? 1 : 0; /* enough */
+}
+
+static const char *prices(int64_t after)
+{
+        static char text[400];
+
+        text[0] = '\0';
+        tap_int(store_scan_prices(p.store, after, join_price, text, &p.err), 0, "prices are read");
+        return text;
+}
+
+static void test_prices(void)
+{
+        static const struct store_price row[] = { { 5, 40, "c/z/a", "USD", true }, { 5, 41, "c/z/b", "EUR", false },
+                { 7, 42, "c/z/a", "USD", true }, { 9, 43, "c/z/b", "EUR", true }, { 11, 44, "c/z/a", "USD", true } };
+        struct txn *t = txn_new();
+
+        for (size_t i = ARRAY_LEN(row); i-- > 0;)
+                txn_price(t, &row[i]);
+        (void)place_apply(&p, t);
+        tap_str(prices(INT64_MIN), "5 c/z/a 40 USD 1;5 c/z/b 41 EUR 0;7 c/z/a 42 USD 1;9 c/z/b 43 EUR 1;",
+                "in the order of their times, until it is enough");
+        tap_str(prices(7), "9 c/z/b 43 EUR 1;", "after a time: not of it");
+        txn_price_prune(t = txn_new(), 6, 100);
+        (void)place_apply(&p, t);
+        tap_str(prices(0), "7 c/z/a 42 USD 1;9 c/z/b 43 EUR 1;", "what is before a time is pruned");
+        txn_price_prune(t = txn_new(), 0, 1);
+        (void)place_apply(&p, t);
+        tap_str(prices(0), "9 c/z/b 43 EUR 1;", "and the oldest where there are more than so many newer ones");
+}
+
 int main(void)
 {
         place_begin(&p);
@@ -526,6 +564,7 @@ int main(void)
         test_checkpoints();
         test_keys();
         test_settings();
+        test_prices();
         test_lookup();
         test_remove();
         test_order();
