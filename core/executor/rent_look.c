@@ -31,6 +31,13 @@ static bool absence_counts(const struct op *op, const struct look_note *n)
         return m && m->conn && n->asked_boot_us >= op->unknown_boot_us + PLUGIN_TIMEOUT_US + m->conn->caps.settle_us;
 }
 
+/* Absent, but asked too late: one that was made would have ended by its hard stop, and its provider need not remember it. Then it counts as made: what
+ * was reserved for it is spent up to that stop, for money that may have been spent is never free again. */
+static bool may_be_forgotten(const struct turn *t, const struct mach *m)
+{
+        return m && m->rec.stop_possible_wall_us && t->now_wall_us > m->rec.stop_possible_wall_us;
+}
+
 static void look_over(struct op *op, const struct look_note *n, const struct pd_error *err, const json_t *item)
 {
         struct mach *m = machine_find(op->engine, op->intent.machine);
@@ -45,6 +52,12 @@ static void look_over(struct op *op, const struct look_note *n, const struct pd_
         t = turn_new(op->engine);
         if (!t)
                 return;
+        if (!item && !gone && may_be_forgotten(t, m)) {
+                gone = true;
+                log_warning("machine %s/%s: no answer came to its launch, and its provider could be asked only after "
+                            "its hard stop: it is counted as if it had run until then",
+                        m->rec.connection, m->rec.zone);
+        }
         (void)pd_fail(&why, PD_E_TRANSIENT, "no answer came to its launch, and its provider knows no such machine");
         if (item)
                 rent_launched(t, op, item);

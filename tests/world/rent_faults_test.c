@@ -167,6 +167,34 @@ static void comes_back_late(void)
         rented_end(&w);
 }
 
+/* A launch whose answer nobody heard, and its provider asked only when the machine has ended by itself and is forgotten: its cost is no secret of the
+ * bill's. */
+static void forgotten(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!rented_begin(&w, NULL))
+                return;
+        world_submit(&w, "{}", id);
+        for (int i = 0; i < 200 && rented_truth(&w).ever == 0; i++)
+                (void)world_step(&w, w.boot_us + MIN);
+        world_die(&w);
+        for (int64_t until = w.boot_us + 5 * HOUR; world_step(&w, until);)
+                ;
+        tap_int(rented_truth(&w).ever, 1, "a machine was made, and its answer was not heard");
+        tap_int(rented_truth(&w).there, 0, "law 8 and it ended by its hard stop");
+        tap_int(world_restart(&w), 0, "five hours later portald starts again");
+        world_run(&w, 2 * HOUR);
+        tap_str(world_job(&w, id, "state"), "running", "and its job runs elsewhere");
+        sim_exit(&w, world_sim(&w, id), 0, 0, "");
+        world_run(&w, HOUR);
+        tap_ok(rented_counted(&w) >= rented_billed(&w) && rented_counted(&w) - rented_billed(&w) < rented_billed(&w),
+                "N-04 what it cost is counted: %lld nano, billed %lld", (long long)rented_counted(&w),
+                (long long)rented_billed(&w));
+        rented_end(&w);
+}
+
 static void clock_steps(int64_t by_us)
 {
         struct world w;
@@ -258,6 +286,7 @@ int main(void)
         no_stop();
         not_renewed();
         comes_back_late();
+        forgotten();
         end_refused();
         heard_too_late();
         clock_steps(3 * HOUR);
