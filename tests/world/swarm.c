@@ -98,6 +98,10 @@ static void plan(struct swarm *s, const struct sim_job *j)
 /* --- the world tells --- */
 static void on_request(struct world *w, struct sim_machine *m, uint64_t generation, const json_t *body)
 {
+        const struct swarm_watch *watch = swarm_of(w)->run->watch;
+
+        if (watch)
+                watch->call(watch->arg, js_str(body, "op", "?"), body);
         oracle_request(&swarm_of(w)->o, m, generation, body);
 }
 
@@ -117,6 +121,10 @@ static void on_gone(struct world *w, const struct sim_job *j)
 
 static void on_plugin(struct world *w, const char *connection, const char *slot, const json_t *args, const char *token)
 {
+        const struct swarm_watch *watch = swarm_of(w)->run->watch;
+
+        if (watch)
+                watch->call(watch->arg, slot, args);
         oracle_plugin(&swarm_of(w)->o, connection, slot, args, token);
 }
 
@@ -395,6 +403,17 @@ static void due(struct swarm *s, enum world_fault f)
                 world_settle(&s->w);
 }
 
+static void show_hour(struct swarm *s)
+{
+        const struct swarm_watch *watch = s->run->watch;
+        int64_t hour = s->w.boot_us / USEC_PER_HOUR;
+
+        if (!watch || hour == s->hour || !s->w.engine || s->w.dying)
+                return;
+        s->hour = hour;
+        watch->hour(watch->arg, &s->w, s->quiet);
+}
+
 static bool go_on(struct swarm *s, int64_t until, uint64_t *events)
 {
         struct world *w = &s->w;
@@ -411,6 +430,7 @@ static bool go_on(struct swarm *s, int64_t until, uint64_t *events)
                 }
                 if (moved && !w->dying)
                         strike_armed(s);
+                show_hour(s);
                 if (w->dying)
                         die(s);
                 oracle_after(&s->o);

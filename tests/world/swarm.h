@@ -10,12 +10,19 @@
 
 enum swarm_end { SWARM_OK, SWARM_LAW = 2, SWARM_STUCK, SWARM_DIFFERS, SWARM_CRASHED };
 
+/* Who looks on: each request to a runner and each call of a provider, and each hour in which the daemon is up. */
+struct swarm_watch {
+        void (*call)(void *arg, const char *name, const json_t *body);
+        void (*hour)(void *arg, struct world *w, bool quiet);
+        void *arg;
+};
 struct swarm_run { /* what to do */
         uint64_t seed;
         uint64_t faults; /* WORLD_FAULT_BIT(enum world_fault): those that may be switched on */
         int days;        /* of the first phase */
         bool own_only;   /* no clouds: faster, and all that is not about renting comes more often */
         bool verbose;
+        const struct swarm_watch *watch; /* NULL = nobody; of this process only */
 };
 
 struct swarm_result { /* shared between processes: no pointers */

@@ -34,6 +34,7 @@ struct swarm {
         struct {
                 char key[16], body[8], job[40];
         } keys[SWARM_KEYS];
+        int64_t hour;     /* the last that was shown to the watch */
         bool quiet, dead; /* dead: the daemon, for ever */
 };
 
