@@ -92,7 +92,8 @@ static void gather_use(const struct live *l, int64_t now_wall_us, struct policy_
 {
         const struct sample *from = NULL;
 
-        if (!is_fresh(l, now_wall_us) || !l->samples_n || l->cpu_us < 0)
+        /* what would be asked of its runner now is heard when it is there again, and what the job does by then is not known */
+        if (!is_fresh(l, now_wall_us) || !l->machine->up || !l->samples_n || l->cpu_us < 0)
                 return;
         for (size_t i = 0; i < l->samples_n; i++)
                 if (!from || l->samples[i].at_wall_us <= l->measured_wall_us - l->settings.idle_after_us)

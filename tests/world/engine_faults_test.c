@@ -249,6 +249,36 @@ static void stopped_in_restore(void)
         scene_end(&w);
 }
 
+/* Idle by what was measured, and its runner is away when that is enough: what it does by the time at which it is back is not known. */
+static void idle_out_of_sight(void)
+{
+        struct world w;
+        char id[40];
+
+        if (!scene_begin(&w, "{}"))
+                return;
+        world_submit(&w, "{\"idle.after\": \"10m\"}", id);
+        world_run(&w, 10 * USEC_PER_SEC);
+        w.idle = true;
+        for (int64_t at = 0; at < 10 * MIN; at += 10 * USEC_PER_SEC) {
+                scene_measures(&w);
+                world_run(&w, 10 * USEC_PER_SEC);
+        }
+        tap_str(world_job(&w, id, "state"), "running", "a job that has not been idle for long enough yet");
+        scene_measures(&w);
+        world_reach(&w, false);
+        world_run(&w, 90 * USEC_PER_SEC);
+        w.idle = false;
+        world_reach(&w, true);
+        for (int64_t at = 0; at < 5 * MIN; at += 10 * USEC_PER_SEC) {
+                scene_measures(&w);
+                world_run(&w, 10 * USEC_PER_SEC);
+        }
+        tap_str(world_job(&w, id, "state"), "running", "P-09 it is busy when its runner is heard again, and runs on");
+        tap_int((long long)w.saves, 0, "P-09 and no save was kept for that moment");
+        scene_end(&w);
+}
+
 int main(void)
 {
         saved_while_away();
@@ -259,6 +289,7 @@ int main(void)
         refused_limit();
         restarts();
         lost_link();
+        idle_out_of_sight();
         failures();
         return tap_done();
 }

@@ -70,7 +70,8 @@ struct oracle {
                 unsigned int all, changes;
         } calls[8]; /* by connection */
         unsigned int leases, renewals;
-        const struct world_connection *money_due; /* an act has just changed what may be spent there */
+        const struct world_connection *money_due; /* an act has just changed what may be spent there ... */
+        int64_t money_cap_nano;                   /* ... by this cap */
         int64_t dead_since_us;                    /* the daemon is dead for ever; 0 = it is not */
         bool skewed;                              /* the wall clock stepped: the daemon's bill cannot be the cloud's */
         char secret[24];                          /* planted in a connection's options (law 19) */

@@ -106,13 +106,13 @@ void oracle_money(struct oracle *o)
         struct sum s = { .o = o, .c = c, .cloud = world_cloud_of(c), .now = world_cloud_wall_us(o->w) };
 
         o->money_due = NULL;
-        if (!c->cap_nano || o->skewed)
+        if (!o->money_cap_nano || o->skewed)
                 return;
         oracle_held(o, 6);
         (void)cloud_each(s.cloud, add_worst, &s);
-        if (s.nano > c->cap_nano + CENT_NANO / 1000)
+        if (s.nano > o->money_cap_nano + CENT_NANO / 1000)
                 oracle_broken(o, 6, "%s: spent and at worst %lld nano, and the cap is %lld", c->name, (long long)s.nano,
-                        (long long)c->cap_nano);
+                        (long long)o->money_cap_nano);
 }
 
 /* --- calls, before they have an effect --- */
@@ -216,7 +216,7 @@ void oracle_plugin(struct oracle *o, const char *connection, const char *slot, c
         if (streq(slot, "terminate"))
                 check_end(o, c, js_str(args, "id", ""));
         if (streq(slot, "launch") || streq(slot, "renew"))
-                o->money_due = c;
+                o->money_due = c, o->money_cap_nano = c->cap_nano;
         if (streq(slot, "renew"))
                 o->renewals++;
 }
