@@ -192,7 +192,7 @@ static int send_to_runner(struct op *op, struct pd_error *err)
 
         if (!body)
                 return pd_fail(err, PD_E_NOMEM, "no memory for the request");
-        if (!m || !m->stream || !m->up)
+        if (!m || !m->up)
                 return pd_fail(err, PD_E_TRANSIENT, "its machine's stream is down");
         if (op->intent.kind == INTENT_START && m->rec.state == PD_MACHINE_STOPPING) /* void once it is gone */
                 return pd_fail(err, PD_E_TRANSIENT, "its machine is being ended");

@@ -9,7 +9,7 @@ static size_t slot_of(const struct engine *e, struct id id)
 {
         uint64_t h;
 
-        memcpy(&h, id.b + 8, sizeof h);
+        memcpy(&h, id.b + sizeof id.b - sizeof h, sizeof h);
         return (size_t)(h ^ (h >> 32)) & (e->slots_n - 1);
 }
 

@@ -13,25 +13,9 @@ static int64_t earlier(int64_t a, int64_t b)
         return a == 0 ? b : b == 0 || a < b ? a : b;
 }
 
-static void price_of_machine(const struct entry *en, const struct mach *m, struct policy_machine *ret)
+static void of_machine(
+        const struct engine *e, const struct mach *m, const struct known *o, struct policy_machine *ret, char *text)
 {
-        ret->rate.nano = m->rec.price_nano_hour;
-        memcpy(ret->rate.currency, m->rec.currency, sizeof ret->rate.currency);
-        if (m->rec.own) {
-                struct placement_offer all = { .cpu_milli = (int32_t)js_int(m->caps, "cpu_milli", 0),
-                        .memory_bytes = (uint64_t)js_int(m->caps, "memory_bytes", 0),
-                        .gpus = (int32_t)js_int(m->caps, "gpus", 0) };
-
-                ret->rate.nano =
-                        known_share(ret->rate.nano, &all, en->job.cpu_milli, en->job.memory_bytes, en->job.gpus);
-        }
-}
-
-static void of_machine(const struct engine *e, const struct entry *en, const struct mach *m, const struct known *o,
-        struct policy_machine *ret, char *text)
-{
-        if (ret->rate.currency[0] == '\0')
-                price_of_machine(en, m, ret); /* else the ledger said it */
         ret->rate_unusable = o ? known_fault(o, now_wall(e), text)
                                : "its kind of machine is not offered any more, so what it costs now is not known";
         ret->spot = m->rec.market == PD_MARKET_SPOT;
@@ -336,7 +320,7 @@ bool offers_look(
         if (!k || !at)
                 return true;
         source = known_of_machine(k, at);
-        of_machine(e, en, at, source, m, ret->text);
+        of_machine(e, at, source, m, ret->text);
         if (!all && !is_wanted(en, j, m, now_wall(e)))
                 return true;
         need_now(en, &need);

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes mutants of the rooms that decide and act, builds them all into one set of test programs, and sees which of them the tests kill.
 
-  tests/mutants/run.py [--count N] [--seed N] [--only TEXT] [--some N] [--seeds N] [--tap] [--list] [--keep]
+  tests/mutants/run.py [--count N] [--seed N] [--only TEXT] [--listed] [--with TEXT]... [--some N] [--seeds N] [--tap] [--list] [--keep]
 
   --count N   mutants in the build (default 320)
   --seed N    which ones (default 1: the ones that survivors.txt speaks of)
   --some N    of those that survivors.txt does not list, run only N: a slice that moves on with the date and --turn
   --turn N    which slice (default: the day)
   --only TEXT run those whose key holds the text
+  --with TEXT only the programs whose name holds the text kill
+  --listed    run those that survivors.txt lists as alive: which of them are killed by now
   --seeds N   seeds of the swarm that a mutant must survive (default 16)
   --tap       print TAP; fail for a survivor that survivors.txt does not explain, and (not a slice) below 95 % of those that are not listed as
               equivalent
@@ -138,7 +140,8 @@ def programs():
     wanted = ("test_policy", "test_placement", "test_ledger", "world_", "test_money", "test_offers", "test_executor", "test_spec_life",
               "test_spec_settings")
     return [path for group, path in rows if group in ("unit", "world") and os.path.basename(path).startswith(wanted)
-            and os.path.basename(path) not in NOT_KILLERS]
+            and os.path.basename(path) not in NOT_KILLERS
+            and (not OPTIONS.only_by or any(text in os.path.basename(path) for text in OPTIONS.only_by))]
 
 
 # --- running ---
@@ -156,7 +159,7 @@ def limits():
 def run(killer, mutant, reached=None):
     """How it ended: None = all passed, else a word."""
     scratch = tempfile.mkdtemp(prefix="mutant-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
-    env = dict(os.environ, PORTALD_MUTANT=str(mutant), PORTALD_WORLD_DIR=scratch, TEST_FULL="0", TEST_SEED="1", TMPDIR=scratch)
+    env = dict(os.environ, PORTALD_MUTANT=str(mutant), PORTALD_WORLD_DIR=scratch, TEST_FULL="0", TEST_SEED="1", TEST_FIRST_BAD="1", TMPDIR=scratch)
     env.pop("TESTS_FULL", None)
     if reached:
         env["PORTALD_MUTANT_REACHED"] = reached
@@ -279,6 +282,9 @@ def main():
         sizes[s.room] += s.text.count(b"\n")
     chosen = make.choose(every, sizes, OPTIONS.count, OPTIONS.seed)
     tried = [m for m in chosen if OPTIONS.only in m.key]
+    if OPTIONS.listed:
+        known = listed()
+        tried = [m for m in tried if known.get(m.key, ("",))[0] == "alive"]
     if OPTIONS.some:
         known = listed()
         tried = slice_of([m for m in tried if m.key not in known])
@@ -328,6 +334,8 @@ if __name__ == "__main__":
     parser.add_argument("--some", type=int, default=0)
     parser.add_argument("--turn", type=int)
     parser.add_argument("--only", default="")
+    parser.add_argument("--listed", action="store_true")
+    parser.add_argument("--with", dest="only_by", action="append", default=[])
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--tap", action="store_true")
     parser.add_argument("--list", action="store_true")
