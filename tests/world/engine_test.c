@@ -197,6 +197,23 @@ static void ttl_on_the_clock(void)
         scene_end(&w);
 }
 
+/* The sentence of a policy's newest decision; good until the next call. */
+static const char *why_of(struct world *w, const char *id, const char *policy)
+{
+        static char why[300];
+        struct reply r;
+        json_t *d;
+        size_t i;
+
+        why[0] = '\0';
+        world_ask(w, "explain", id, NULL, NULL, &r);
+        json_array_foreach (json_object_get(r.body, "decisions"), i, d)
+                if (streq(js_str(d, "policy", ""), policy))
+                        (void)str_format(why, sizeof why, "%s", js_str(d, "why", ""));
+        reply_clear(&r);
+        return why;
+}
+
 static void idle(void)
 {
         struct world w;
@@ -224,6 +241,7 @@ static void idle(void)
                 minutes);
         world_run(&w, MIN);
         tap_str(world_job(&w, id, "cause"), "idle", "P-09 cause idle");
+        tap_has(why_of(&w, id, "idle"), "no progress for 30m", "P-09 a job that reports is idle by its reports");
 
         w.idle = true;
         world_submit(&w, "{}", id);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small parts of the executor by their values: shares, verdicts, what an offer is to the policies of a running job, where a price is out of its band. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "executor/gather.h"
+#include "executor/known.h"
+#include "simulate/cloud.h"
+#include "world/scene.h"
+
+#define GIB (INT64_C(1) << 30)
+
+static void shares(void)
+{
+        const struct placement_offer box = { .cpu_milli = 3, .memory_bytes = 10, .gpus = 4 };
+
+        tap_int(known_share(10, &box, 1, 0, 0), 4, "a third of 10 nano is 4: a share is rounded up");
+        tap_int(known_share(9, &box, 1, 0, 0), 3, "... and one that is whole stays so");
+        tap_int(known_share(100, &box, 1, 5, 1), 50, "the largest share counts");
+        tap_int(known_share(100, &box, 9, 0, 0), 100, "more than there is costs the whole");
+}
+
+static bool begin(struct world *w, const char *trace)
+{
+        char path[] = "/tmp/portald-parts-XXXXXX";
+        int fd = mkstemp(path);
+        js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "trace", path, "life", "0", "settle", "1s");
+        struct pd_error err;
+        bool ok = fd >= 0 && write(fd, trace, strlen(trace)) == (ssize_t)strlen(trace);
+
+        (void)close(fd);
+        ok = ok && world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0;
+        sim_tick_start(w);
+        ok = ok && world_add_sim(w, "cloud", options, &err) && world_start(w) == 0;
+        (void)unlink(path);
+        if (ok)
+                world_run(w, MIN);
+        return tap_ok(ok, "a cloud by a trace begins");
+}
+
+static const struct known *offer(struct world *w, const char *name)
+{
+        const struct offers_known *k = known_now(w->engine);
+
+        return k ? known_find(k, name) : NULL;
+}
+
+/* What stands between the job and cloud/b/m; good until the next call. */
+static const char *why_not_of(struct world *w, const char *id)
+{
+        static char why[300];
+        struct reply r;
+
+        world_ask(w, "explain", id, json_pack("{s:s}", "why_not", "cloud/b/m"), NULL, &r);
+        (void)str_format(why, sizeof why, "%s", js_str(json_object_get(r.body, "why_not"), "why", r.err.text));
+        reply_clear(&r);
+        return why;
+}
+
+static int64_t a_gib(struct world *w, const char *job)
+{
+        (void)w, (void)job;
+        return GIB;
+}
+
+/* A job with 1 GiB of state, saved at what is assumed while nothing is known: 100 MB/s. */
+static void looked_at(void)
+{
+        struct world w;
+        struct offers kept = { 0 };
+        struct policy_offer o = { 0 };
+        struct entry *en;
+        struct id id;
+        char text[40];
+
+        if (!begin(&w, "portald-trace 1\ncurrency USD\ntype m cpu=4 memory=16GiB\nzone a egress=0.000000001\nzone b\n"
+                       "offer a/m price=1.00\noffer b/m price=1.50\n"))
+                return;
+        w.memory_of = a_gib;
+        world_submit(&w, "{}", text);
+        world_run(&w, 6 * MIN);
+        (void)id_parse(ID_JOB, text, &id);
+        en = jobs_find(w.engine, id);
+        if (tap_ok(en && en->live, "a job runs at a/m") &&
+                tap_ok(looks_one(w.engine, en, offer(&w, "cloud/b/m"), &kept, &o), "b/m is looked at for it")) {
+                en->job.state_bytes = GIB;
+                (void)looks_one(w.engine, en, offer(&w, "cloud/b/m"), &kept, &o);
+                tap_int(o.egress_nano, 1, "P-13 a GiB at one nano a GiB costs one, not two");
+                tap_int(o.handover_us, 2 * (GIB * USEC_PER_SEC / 100000000) + 30 * USEC_PER_SEC,
+                        "P-13 its state goes out and in, and the target must prove itself");
+                en->job.state_bytes = (uint64_t)GIB + 1;
+                (void)looks_one(w.engine, en, offer(&w, "cloud/b/m"), &kept, &o);
+                tap_int(o.egress_nano, 2, "P-13 a byte more is begun with: two");
+                en->job.moves_lost = 1;
+                tap_ok(!strstr(why_not_of(&w, text), "cost more than they saved"), "one move that lost is no reason");
+                en->job.moves_lost = 2;
+                tap_has(why_not_of(&w, text), "cost more than they saved twice", "two are, and that is said");
+        }
+        offers_free(&kept);
+        scene_end(&w);
+}
+
+static void no_time_left(void)
+{
+        struct gathered g = { .now_wall_us = 100 * HOUR,
+                .job = { .state = JOB_RUNNING, .ran_us = 5 * HOUR, .container_wall_us = HOUR, .ttl_us = 5 * HOUR },
+                .machine = { .rate = { 1000000000, "USD" } } };
+        const struct policy_offer o = { .name = "cloud/b/m", .rate = { 100000000, "USD" }, .handover_us = MIN };
+        struct verdict v;
+
+        g.settings.expect_us = SETTING_OFF;
+        evidence_verdict(&g, &o, &v);
+        tap_str(v.rule ? v.rule : "", "remaining", "P-13 with no running time left that is what is said");
+        g.job.ttl_us++;
+        evidence_verdict(&g, &o, &v);
+        tap_ok(!v.rule || !streq(v.rule, "remaining"), "and a microsecond more is some time: %s", v.rule ? v.rule : "");
+}
+
+static void bands(void)
+{
+        struct world w;
+        char why[MARKET_WHY_MAX];
+
+        if (!begin(&w, "portald-trace 1\ncurrency EUR\ntype m cpu=4 memory=16GiB\ntype n cpu=4 memory=16GiB\nzone "
+                       "a\nzone b\n"
+                       "offer a/m price=1.00\noffer a/m/spot price=10.01\noffer b/m price=1.00\noffer b/m/spot "
+                       "price=10.00\n"
+                       "currency USD\noffer a/n price=1.00\noffer b/n price=1.00\n"
+                       "currency GBP\noffer a/n/spot price=1.00\n"))
+                return;
+        tap_ok(known_fault(offer(&w, "cloud/a/m/spot"), w.wall_us, why) != NULL,
+                "a spot price over ten times that on demand is not acted on");
+        tap_ok(known_fault(offer(&w, "cloud/b/m/spot"), w.wall_us, why) == NULL, "one of ten times is");
+        tap_str(known_now(w.engine)->currency, "EUR", "prices are compared in the currency that most of them have");
+        scene_end(&w);
+}
+
+int main(void)
+{
+        shares();
+        looked_at();
+        no_time_left();
+        bands();
+        return tap_done();
+}
