@@ -69,14 +69,36 @@ static void refused(void)
         rented_end(&w);
 }
 
+struct stops {
+        int64_t latest;
+        int n, earlier;
+};
+
+/* A lease is made longer or left as it is. */
+static void stop_asked(struct world *w, const char *connection, const char *slot, const json_t *args, const char *token)
+{
+        struct stops *s = w->watch->arg;
+        int64_t stop = js_int(args, "stop_wall_us", 0);
+
+        (void)connection, (void)token;
+        if (!streq(slot, "launch") && !streq(slot, "renew"))
+                return;
+        s->n++;
+        s->earlier += streq(slot, "renew") && stop <= s->latest;
+        s->latest = stop;
+}
+
 static void used_up(const char *amount, int64_t nano)
 {
         struct world w;
         char id[40];
         int64_t most = 0;
+        struct stops stops = { 0 };
+        const struct world_watch watch = { .plugin = stop_asked, .arg = &stops };
 
         if (!rented_begin(&w, NULL))
                 return;
+        w.watch = &watch;
         cap(&w, amount);
         world_submit(&w, "{\"idle\": \"off\"}", id);
         world_run(&w, 10 * MIN);
@@ -92,6 +114,8 @@ static void used_up(const char *amount, int64_t nano)
                         most = money_cost(rate, stop - w.wall_us) - open;
                 world_run(&w, 5 * MIN);
         }
+        tap_ok(stops.n > 0 && stops.earlier == 0,
+                "law 8 none of %d hard stops that were asked for is no later than the one before", stops.n);
         tap_int(most, 0, "law 6 all of the time up to the latest stop is reserved");
         tap_str(world_job(&w, id, "state"), "suspended", "N-04 it is suspended when the cap would be reached");
         tap_str(world_job(&w, id, "cause"), "cap", "N-04 by its cause");

@@ -234,6 +234,54 @@ static void months(void)
         resume_with(&w, id, NULL, PD_OK, "N-04 in the next month it may be resumed");
         world_run(&w, MIN);
         tap_str(world_job(&w, id, "state"), "running", "N-04 the new month counts from nothing");
+        for (at = 0; at < 40 * HOUR && streq(world_job(&w, id, "state"), "running"); at += MIN)
+                run_measured(&w, MIN);
+        tap_str(world_job(&w, id, "cause"), "cap", "N-04 and has a cap as well");
+        scene_end(&w);
+}
+
+static int64_t of_cap(struct world *w, const char *id, const char *member)
+{
+        return js_int(json_object_get(cost(w, id), "cap"), member, -1);
+}
+
+/* A stay that goes on over the end of a month, under a cap that was set in the new one: what was spent in the old one is not the new one's. */
+static void over_the_end(bool capped_before)
+{
+        /* 2026-11-29T00:00:00Z */
+        const struct world_options o = { .wall_us = INT64_C(1795910400) * USEC_PER_SEC };
+        struct world w;
+        char id[40];
+        int64_t rate;
+
+        if (!tap_ok(world_new_with(&w, &o) == 0, "a world begins two days before a month's end"))
+                return;
+        cap(&w, capped_before ? "5usd" : NULL, true);
+        world_submit(&w, "{\"ttl\":\"off\",\"idle\":\"off\"}", id);
+        world_run(&w, MIN);
+        rate = js_int(json_array_get(json_object_get(cost(&w, id), "segments"), 0), "nano_hour", 0);
+        run_measured(&w, 47 * HOUR + 50 * MIN);
+        if (!capped_before)
+                cap(&w, "5usd", true);
+        tap_ok(of_cap(&w, id, "spent_nano") > 47 * rate && of_cap(&w, id, "spent_nano") < 49 * rate,
+                "N-04 all of it is this month's: %lld nano", (long long)of_cap(&w, id, "spent_nano"));
+        run_measured(&w, 3 * HOUR);
+        tap_ok(of_cap(&w, id, "spent_nano") > 2 * rate && of_cap(&w, id, "spent_nano") < 4 * rate,
+                "N-04 three hours later only the new month is: %lld nano", (long long)of_cap(&w, id, "spent_nano"));
+        world_die(&w);
+        tap_int(world_restart(&w), 0, "it starts again");
+        world_run(&w, MIN);
+        tap_ok(adds_up(&w, id, rate), "law 7 and the whole of it is what it ran");
+        tap_ok(of_cap(&w, id, "spent_nano") > 2 * rate && of_cap(&w, id, "spent_nano") < 4 * rate,
+                "N-04 and this month's is as it was");
+        if (!capped_before) {
+                cap(&w, NULL, true);
+                run_measured(&w, HOUR);
+                cap(&w, "5usd", true);
+                tap_ok(of_cap(&w, id, "spent_nano") > 3 * rate && of_cap(&w, id, "spent_nano") < 5 * rate,
+                        "N-04 a cap that is set again counts from its month's beginning: %lld nano",
+                        (long long)of_cap(&w, id, "spent_nano"));
+        }
         scene_end(&w);
 }
 
@@ -306,5 +354,7 @@ int main(void)
         lowered();
         lowered_newest_first();
         months();
+        over_the_end(true);
+        over_the_end(false);
         return tap_done();
 }
