@@ -410,6 +410,7 @@ const char *job_vault(struct engine *e, const struct job *j, struct checkpoint *
 void place_anew(struct engine *e);
 void place_freed(struct engine *e); /* ... a job has left its place */
 void live_fill(struct live *l, const struct spec *s, const struct settings *set, const json_t *doc);
+void live_take_over(struct live *l, const struct live *from);
 int place_start(struct engine *e, struct pd_error *err);
 void place_soon(struct engine *e); /* the queue is looked at once this loop turn is over */
 json_t *place_plan(

@@ -327,10 +327,7 @@ static bool take_over(struct turn *t, struct entry *en, const struct job *after,
                 live_at(en, m);
                 return false;
         }
-        l->settings = old->settings;
-        memcpy(l->name, old->name, sizeof l->name);
-        memcpy(l->capture, old->capture, sizeof l->capture);
-        l->pinned = old->pinned;
+        live_take_over(l, old);
         l->other_seq = old->other_seq;
         json_decref(old->held);
         free(old);

@@ -263,7 +263,7 @@ static void over_the_end(bool capped_before)
         run_measured(&w, 47 * HOUR + 50 * MIN);
         if (!capped_before)
                 cap(&w, "5usd", true);
-        tap_ok(of_cap(&w, id, "spent_nano") > 47 * rate && of_cap(&w, id, "spent_nano") < 49 * rate,
+        tap_ok(of_cap(&w, id, "spent_nano") > 46 * rate && of_cap(&w, id, "spent_nano") < 49 * rate,
                 "N-04 all of it is this month's: %lld nano", (long long)of_cap(&w, id, "spent_nano"));
         run_measured(&w, 3 * HOUR);
         tap_ok(of_cap(&w, id, "spent_nano") > 2 * rate && of_cap(&w, id, "spent_nano") < 4 * rate,

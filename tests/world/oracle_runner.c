@@ -49,6 +49,9 @@ static void check_start(
         if (s && s->generation == generation)
                 return; /* told twice */
         oracle_held(o, 18);
+        if (js_int(body, "cpu_milli", 0) > m->cpu_milli || js_int(body, "gpus", 0) > m->gpus ||
+                js_int(body, "memory_bytes", 0) > (int64_t)m->memory_bytes)
+                oracle_broken(o, 20, "P-14 it is started on %s, which has less than it asks for", m->name);
         if (j->newest_generation)
                 oracle_held(o, 2);
         check_alone(o, j, m, generation, "start");

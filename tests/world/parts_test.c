@@ -136,11 +136,47 @@ static void bands(void)
         scene_end(&w);
 }
 
+/* A job that asks for 8 cores, many cheap offers of 7.5, and one of 8 that has become cheap: it is seen behind all of those. */
+static void in_a_crowd(void)
+{
+        char trace[4000] = "portald-trace 1\ncurrency USD\ntype big cpu=8 memory=16GiB\n", id[40];
+        struct world w;
+        struct reply r;
+
+        for (int i = 0; i < 20; i++)
+                (void)snprintf(
+                        trace + strlen(trace), sizeof trace - strlen(trace), "type small%d cpu=7.5 memory=16GiB\n", i);
+        (void)strcat(trace, "zone a\nzone b\noffer a/big price=1.00\noffer a/big/spot price=2.00\n"
+                            "offer b/big/spot price=0.05\n");
+        for (int i = 0; i < 20; i++)
+                (void)snprintf(
+                        trace + strlen(trace), sizeof trace - strlen(trace), "offer a/small%d/spot price=0.10\n", i);
+        (void)strcat(trace, "1h a/big/spot price 0.30\n");
+        if (!begin(&w, trace))
+                return;
+        world_ask(&w, "submit", NULL,
+                json_pack("{s:{s:s,s:[s,s],s:s,s:s},s:{s:{s:s,s:s,s:s}}}", "spec", "image", "oci:/srv/images/debian",
+                        "command", "train", "x", "cpus", "8", "on", "cloud/a", "settings", "flag", "expect", "100h",
+                        "idle", "off", "rightsize", "off"),
+                NULL, &r);
+        (void)str_format(id, sizeof id, "%s", js_str(json_object_get(r.body, "job"), "id", r.err.text));
+        reply_clear(&r);
+        world_run(&w, 10 * MIN);
+        tap_str(world_job(&w, id, "offer"), "cloud/a/big",
+                "a job begins at the only place of zone a that has 8 cores for a fair price");
+        world_run(&w, 3 * HOUR);
+        tap_str(world_job(&w, id, "offer"), "cloud/a/big/spot",
+                "P-13, P-14 and moves where 8 cores have become cheap, and then no more: not to fewer, and not to zone "
+                "b");
+        scene_end(&w);
+}
+
 int main(void)
 {
         shares();
         looked_at();
         no_time_left();
         bands();
+        in_a_crowd();
         return tap_done();
 }
