@@ -242,10 +242,7 @@ static bool still_holds(struct engine *e, struct entry *en, struct mach *target,
         }
         if ((en->job.flags & JOB_FLAG_MOVE_USER) || planted(PLANT_MOVE_UNCHECKED))
                 return true;
-        live_other(en, NULL); /* the room that is kept for it there is no reason against it */
-        bool holds = check_move_holds(e, en, why, n);
-        live_other(en, target);
-        return holds;
+        return check_move_holds(e, en, why, n);
 }
 
 void move_target_up(struct turn *t, struct mach *m)

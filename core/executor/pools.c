@@ -94,7 +94,6 @@ static struct pool *pool_add(
         (void)str_format(p->connection, sizeof p->connection, "%s", connection);
         (void)str_format(p->zone, sizeof p->zone, "%s", zone);
         (void)str_format(p->type, sizeof p->type, "%s", type);
-        k->relink = true;
         return p;
 }
 

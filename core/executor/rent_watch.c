@@ -104,6 +104,7 @@ static void on_described(
         turn_end(t);
 }
 
+/* Of a machine that is rented at a connection which the site has. */
 static void ask(struct mach *m, const char *slot, env_answer_fn done)
 {
         struct engine *e = m->engine;
@@ -111,7 +112,7 @@ static void ask(struct mach *m, const char *slot, env_answer_fn done)
         js_owned *args = json_pack("{s:s}", "id", m->rec.provider_id);
         struct pd_error err;
 
-        if (!note || !m->conn || !m->conn->plugin) {
+        if (!note || !m->conn->plugin) {
                 free(note);
                 return;
         }

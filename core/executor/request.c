@@ -207,8 +207,7 @@ static void act(struct engine *e, struct engine_ticket *t, const struct engine_r
         en = jobs_find(e, t->job);
         turn = turn_new(e);
         if (!turn || fn(turn, en, rq, t->user, &err) < 0) {
-                if (turn)
-                        turn_end(turn);
+                turn_end(turn);
                 free(n);
                 ticket_fail(t, &err);
                 return;

@@ -80,10 +80,12 @@ static void on_disk(void *arg, const struct pd_error *err)
 
 void turn_end(struct turn *t)
 {
-        struct engine *e = t->engine;
+        struct engine *e = t ? t->engine : NULL;
         struct pd_error err;
-        struct txn *txn = pd_steal(t->txn);
+        struct txn *txn = t ? pd_steal(t->txn) : NULL;
 
+        if (!t)
+                return;
         json_decref(t->evidence);
         t->evidence = NULL;
         if (planted(PLANT_EFFECTS_FIRST)) {

@@ -391,6 +391,26 @@ static bool settled(struct world *w, const char *id, struct sim_machine *from, s
         return good;
 }
 
+/* Away for the ten seconds in which the save ends: the source, which stands still, is not thawed for that. */
+static void a_blink(void)
+{
+        struct sim_machine *from, *to;
+        struct world w;
+        char id[40];
+
+        if (!tap_ok(start_one(&w, id, &from, &to) && move_quietly(&w, id, to), "a move begins"))
+                return;
+        world_run(&w, SAVE_US - 5 * SEC);
+        sim_reach(to, false);
+        world_run(&w, 10 * SEC);
+        tap_str(world_job(&w, id, "state"), "saving", "saved, and its target is out of reach: it is waited for");
+        sim_reach(to, true);
+        world_run(&w, 10 * MIN);
+        tap_ok(settled(&w, id, from, to) && sim_find(to, id) && world_unfrozen(sim_find(to, id)),
+                "law 11 and runs on there when it is back");
+        end(&w, "a blink of the target");
+}
+
 static void dies_everywhere(void)
 {
         int bad = 0, there = 0, n = 0;
@@ -555,6 +575,7 @@ int main(void)
                 scene(i);
         ends_unsaved();
         forgotten_everywhere();
+        a_blink();
         dies_everywhere();
         storms();
         return tap_done();

@@ -171,6 +171,58 @@ static void in_a_crowd(void)
         scene_end(&w);
 }
 
+/* One kind of machine is left at the only connection, and it is too small for a job that waits. */
+static void too_small(void)
+{
+        struct world w;
+        struct reply r;
+        char id[40];
+
+        if (!begin(&w, "portald-trace 1\ncurrency USD\ntype big cpu=8 memory=16GiB\ntype small cpu=1 "
+                       "memory=16GiB\nzone a\n"
+                       "offer a/small price=0.10\noffer a/big price=1.00 capacity=0\n1h a/big listed no\n"))
+                return;
+        world_ask(&w, "submit", NULL,
+                json_pack("{s:{s:s,s:[s,s],s:s},s:{s:{}}}", "spec", "image", "oci:/srv/images/debian", "command",
+                        "train", "x", "cpus", "4", "settings", "flag"),
+                NULL, &r);
+        (void)str_format(id, sizeof id, "%s", js_str(json_object_get(r.body, "job"), "id", r.err.text));
+        reply_clear(&r);
+        world_run(&w, 2 * HOUR);
+        tap_str(world_job(&w, id, "state"), "queued", "what is sold out is waited for");
+        tap_str(world_job(&w, id, "waiting"), "cloud/a/small: has 1 cores, 4 asked: 3 too few",
+                "and when it is offered no more, the nearest that is left is named");
+        world_ask(&w, "list", NULL, NULL, NULL, &r);
+        tap_str(js_str(json_array_get(json_object_get(r.body, "jobs"), 0), "waiting", ""),
+                "no machine of connection cloud is large enough", "which the list says in short");
+        reply_clear(&r);
+        scene_end(&w);
+}
+
+/* What a runner notes of its machine is in `portal check`. */
+static void noted(void)
+{
+        struct world w;
+        struct reply r;
+        bool found = false;
+        json_t *line;
+        size_t i;
+
+        if (!scene_begin(&w, "{}"))
+                return;
+        world_run(&w, MIN);
+        if (tap_ok(w.engine->machines.n == 1 && w.engine->machines.at[0]->caps, "a machine's runner has said hello"))
+                (void)json_object_set_new(
+                        w.engine->machines.at[0]->caps, "notes", json_pack("[s]", "no swap accounting"));
+        world_ask(&w, "check", NULL, NULL, NULL, &r);
+        json_array_foreach (json_object_get(r.body, "lines"), i, line)
+                found |= streq(js_str(line, "text", ""), "no swap accounting") &&
+                         streq(js_str(line, "result", ""), "warn");
+        tap_ok(found, "what it notes is a warning of `portal check`");
+        reply_clear(&r);
+        scene_end(&w);
+}
+
 int main(void)
 {
         shares();
@@ -178,5 +230,7 @@ int main(void)
         no_time_left();
         bands();
         in_a_crowd();
+        too_small();
+        noted();
         return tap_done();
 }
