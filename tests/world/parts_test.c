@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small parts of the executor by their values: shares, verdicts, what an offer is to the policies of a running job, where a price is out of its band. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "executor/gather.h"
 #include "executor/known.h"
-#include "simulate/cloud.h"
-#include "world/scene.h"
+#include "world/rented.h"
 
 #define GIB (INT64_C(1) << 30)
 
@@ -19,24 +16,6 @@ static void shares(void)
         tap_int(known_share(9, &box, 1, 0, 0), 3, "... and one that is whole stays so");
         tap_int(known_share(100, &box, 1, 5, 1), 50, "the largest share counts");
         tap_int(known_share(100, &box, 9, 0, 0), 100, "more than there is costs the whole");
-}
-
-static bool begin(struct world *w, const char *trace)
-{
-        char path[] = "/tmp/portald-parts-XXXXXX";
-        int fd = mkstemp(path);
-        js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "trace", path, "life", "0", "settle", "1s");
-        struct pd_error err;
-        bool ok = fd >= 0 && write(fd, trace, strlen(trace)) == (ssize_t)strlen(trace);
-
-        (void)close(fd);
-        ok = ok && world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0;
-        sim_tick_start(w);
-        ok = ok && world_add_sim(w, "cloud", options, &err) && world_start(w) == 0;
-        (void)unlink(path);
-        if (ok)
-                world_run(w, MIN);
-        return tap_ok(ok, "a cloud by a trace begins");
 }
 
 static const struct known *offer(struct world *w, const char *name)
@@ -74,8 +53,10 @@ static void looked_at(void)
         struct id id;
         char text[40];
 
-        if (!begin(&w, "portald-trace 1\ncurrency USD\ntype m cpu=4 memory=16GiB\nzone a egress=0.000000001\nzone b\n"
-                       "offer a/m price=1.00\noffer b/m price=1.50\n"))
+        if (!traced_begin(&w,
+                    "portald-trace 1\ncurrency USD\ntype m cpu=4 memory=16GiB\nzone a egress=0.000000001\nzone b\n"
+                    "offer a/m price=1.00\noffer b/m price=1.50\n",
+                    0))
                 return;
         w.memory_of = a_gib;
         world_submit(&w, "{}", text);
@@ -122,12 +103,14 @@ static void bands(void)
         struct world w;
         char why[MARKET_WHY_MAX];
 
-        if (!begin(&w, "portald-trace 1\ncurrency EUR\ntype m cpu=4 memory=16GiB\ntype n cpu=4 memory=16GiB\nzone "
-                       "a\nzone b\n"
-                       "offer a/m price=1.00\noffer a/m/spot price=10.01\noffer b/m price=1.00\noffer b/m/spot "
-                       "price=10.00\n"
-                       "currency USD\noffer a/n price=1.00\noffer b/n price=1.00\n"
-                       "currency GBP\noffer a/n/spot price=1.00\n"))
+        if (!traced_begin(&w,
+                    "portald-trace 1\ncurrency EUR\ntype m cpu=4 memory=16GiB\ntype n cpu=4 memory=16GiB\nzone "
+                    "a\nzone b\n"
+                    "offer a/m price=1.00\noffer a/m/spot price=10.01\noffer b/m price=1.00\noffer b/m/spot "
+                    "price=10.00\n"
+                    "currency USD\noffer a/n price=1.00\noffer b/n price=1.00\n"
+                    "currency GBP\noffer a/n/spot price=1.00\n",
+                    0))
                 return;
         tap_ok(known_fault(offer(&w, "cloud/a/m/spot"), w.wall_us, why) != NULL,
                 "a spot price over ten times that on demand is not acted on");
@@ -152,7 +135,7 @@ static void in_a_crowd(void)
                 (void)snprintf(
                         trace + strlen(trace), sizeof trace - strlen(trace), "offer a/small%d/spot price=0.10\n", i);
         (void)strcat(trace, "1h a/big/spot price 0.30\n");
-        if (!begin(&w, trace))
+        if (!traced_begin(&w, trace, 0))
                 return;
         world_ask(&w, "submit", NULL,
                 json_pack("{s:{s:s,s:[s,s],s:s,s:s},s:{s:{s:s,s:s,s:s}}}", "spec", "image", "oci:/srv/images/debian",
@@ -178,9 +161,11 @@ static void too_small(void)
         struct reply r;
         char id[40];
 
-        if (!begin(&w, "portald-trace 1\ncurrency USD\ntype big cpu=8 memory=16GiB\ntype small cpu=1 "
-                       "memory=16GiB\nzone a\n"
-                       "offer a/small price=0.10\noffer a/big price=1.00 capacity=0\n1h a/big listed no\n"))
+        if (!traced_begin(&w,
+                    "portald-trace 1\ncurrency USD\ntype big cpu=8 memory=16GiB\ntype small cpu=1 "
+                    "memory=16GiB\nzone a\n"
+                    "offer a/small price=0.10\noffer a/big price=1.00 capacity=0\n1h a/big listed no\n",
+                    0))
                 return;
         world_ask(&w, "submit", NULL,
                 json_pack("{s:{s:s,s:[s,s],s:s},s:{s:{}}}", "spec", "image", "oci:/srv/images/debian", "command",

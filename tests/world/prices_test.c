@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What offers cost is written down as it was seen, survives a death, and leaves when its time is over. A cloud by a trace. */
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
-#include "simulate/cloud.h"
-#include "world/scene.h"
+#include "world/rented.h"
 
 #define SPOT "cloud/a/small/spot"
 
@@ -18,23 +15,6 @@ static const char trace[] = "portald-trace 1\nstart 2023-01-01T00:00:00Z\ncurren
                             "8h a/small/spot listed no\n"
                             "10h a/small/spot listed yes\n"
                             "20h a/small price 1.20\n";
-
-static bool begin(struct world *w, int64_t keep_us)
-{
-        char path[] = "/tmp/portald-prices-XXXXXX";
-        int fd = mkstemp(path);
-        js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "trace", path, "life", "0", "settle", "1s");
-        struct pd_error err;
-        bool ok = fd >= 0 && write(fd, trace, sizeof trace - 1) == sizeof trace - 1;
-
-        (void)close(fd);
-        ok = ok && world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0;
-        w->site.prices_us = keep_us;
-        sim_tick_start(w);
-        ok = ok && world_add_sim(w, "cloud", options, &err) && world_start(w) == 0;
-        (void)unlink(path);
-        return tap_ok(ok, "a cloud by a trace begins");
-}
 
 /* The rows of one offer as "NANO[!] NANO[!] ...": ! = none to be had. Good until the next call. */
 static const char *rows(struct world *w, const char *offer)
@@ -60,7 +40,7 @@ static void written_down(void)
 {
         struct world w;
 
-        if (!begin(&w, 30 * DAY))
+        if (!traced_begin(&w, trace, 30 * DAY))
                 return;
         world_run(&w, 5 * HOUR);
         tap_str(rows(&w, SPOT), "500000000 505000000", "a price is written down where it changed by a hundredth");
@@ -79,12 +59,12 @@ static void left_behind(void)
 {
         struct world w;
 
-        if (!begin(&w, 10 * HOUR))
+        if (!traced_begin(&w, trace, 10 * HOUR))
                 return;
         world_run(&w, 18 * HOUR);
         tap_str(rows(&w, SPOT), "250000000! 250000000", "what is older than daemon.price_history is gone");
         scene_end(&w);
-        if (!begin(&w, 0))
+        if (!traced_begin(&w, trace, 0))
                 return;
         world_run(&w, 9 * HOUR);
         tap_str(rows(&w, SPOT), "", "with 0 none is kept");

@@ -3,6 +3,9 @@
 #ifndef TESTS_WORLD_RENTED_H
 #define TESTS_WORLD_RENTED_H
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "simulate/cloud.h"
 #include "world/scene.h"
 
@@ -33,6 +36,26 @@ __attribute__((unused)) static bool rented_quietly(struct world *w, json_t *more
 __attribute__((unused)) static bool rented_begin(struct world *w, json_t *more)
 {
         return tap_ok(rented_quietly(w, more), "a world with a cloud begins");
+}
+
+/* A world of one cloud by a trace (plugins/provider/sim), and no other. prices_us: how long its prices are kept. */
+__attribute__((unused)) static bool traced_begin(struct world *w, const char *trace, int64_t prices_us)
+{
+        char path[] = "/tmp/portald-trace-XXXXXX";
+        int fd = mkstemp(path);
+        js_owned *options = json_pack("{s:s,s:s,s:s,s:s}", "seed", "7", "trace", path, "life", "0", "settle", "1s");
+        struct pd_error err;
+        bool ok = fd >= 0 && write(fd, trace, strlen(trace)) == (ssize_t)strlen(trace);
+
+        (void)close(fd);
+        ok = ok && world_new_with(w, &(struct world_options){ .wait = true, .no_lab = true, .seed = 7 }) == 0;
+        w->site.prices_us = prices_us;
+        sim_tick_start(w);
+        ok = ok && world_add_sim(w, "cloud", options, &err) && world_start(w) == 0;
+        (void)unlink(path);
+        if (ok)
+                world_run(w, MIN);
+        return tap_ok(ok, "a cloud by a trace begins");
 }
 
 struct rented_truth {
