@@ -103,6 +103,11 @@ static bool holds(struct engine *e, struct entry *en, const struct policy_decisi
         size_t i = 0;
 
         gather(e, en, NULL, true, g);
+        if (!en->live->machine->up) { /* the save would be heard who knows when, and what is so by then is not known */
+                *ret_fresh = (struct policy_decision){ .policy = d->policy };
+                (void)str_format(ret_fresh->why, sizeof ret_fresh->why, "its machine is out of reach");
+                return false;
+        }
         if (en->job.move == MOVE_TARGET) { /* the operation at work is this very move */
                 g->job.saving = false;
                 g->job.saving_cause = CAUSE_NONE;

@@ -154,6 +154,33 @@ static void in_a_crowd(void)
         scene_end(&w);
 }
 
+/* A cheaper offer while the job's machine is out of reach: nothing is rented for a move that could not begin. */
+static void out_of_reach(void)
+{
+        struct world w;
+        struct sim_machine *m;
+        char id[40];
+
+        if (!traced_begin(&w,
+                    "portald-trace 1\ncurrency USD\ntype m cpu=4 memory=16GiB\nzone a\nzone b\n"
+                    "offer a/m price=1.00\noffer b/m price=1.00\n1h b/m price 0.10\n",
+                    0))
+                return;
+        world_submit(&w, "{\"expect\":\"100h\",\"idle\":\"off\"}", id);
+        world_run(&w, 58 * MIN);
+        m = world_sim(&w, id) ? world_sim(&w, id)->machine : NULL;
+        if (!tap_ok(m != NULL, "a job runs"))
+                return;
+        sim_reach(m, false);
+        world_run(&w, 40 * MIN);
+        tap_int(rented_truth(&w).ever, 1, "P-15 with its machine out of reach no target is rented, however cheap");
+        sim_reach(m, true);
+        world_run(&w, 2 * HOUR);
+        tap_int(rented_truth(&w).ever, 2, "P-13 and one is when it is back");
+        tap_str(world_job(&w, id, "offer"), "cloud/b/m", "where it runs then");
+        scene_end(&w);
+}
+
 /* One kind of machine is left at the only connection, and it is too small for a job that waits. */
 static void too_small(void)
 {
@@ -216,6 +243,7 @@ int main(void)
         bands();
         in_a_crowd();
         too_small();
+        out_of_reach();
         noted();
         return tap_done();
 }
