@@ -23,10 +23,11 @@ struct oracle_place { /* a placement of a job, as the runner has it */
 
 struct oracle_job {
         char id[40];
-        bool acked;    /* a user was told that it was taken */
-        bool dirty;    /* changed since its history was last replayed */
-        bool anywhere; /* its spec names no place */
-        bool rests;    /* suspended or ended, and nobody asked for a resume since */
+        bool acked;   /* a user was told that it was taken */
+        bool dirty;   /* changed since its history was last replayed */
+        char on[64];  /* where its spec says that it must run; "" = anywhere */
+        bool no_spot; /* it was submitted with spot.use=off */
+        bool rests;   /* suspended or ended, and nobody asked for a resume since */
         bool asked_stop, asked_suspend;
         /* as submitted */
         int64_t ttl_us /* -1 = off */, ttl_keep_us, idle_after_us;

@@ -40,6 +40,41 @@ static void check_alone(struct oracle *o, const struct oracle_job *j, const stru
         }
 }
 
+/* By its connection: CONNECTION[/ZONE[/TYPE[/spot]]]. */
+static bool is_there(const struct sim_machine *m, const char *on)
+{
+        size_t n = strcspn(on, "/");
+
+        return strlen(m->connection->name) == n && strncmp(m->connection->name, on, n) == 0;
+}
+
+struct market {
+        const struct sim_machine *m;
+        struct cloud *cloud;
+        bool spot;
+};
+
+static int look_for(void *arg, const struct cloud_machine *c)
+{
+        struct market *x = arg;
+        struct pd_offer offer;
+
+        if (streq(c->id, x->m->name) && cloud_offer(x->cloud, c->offer, &offer))
+                x->spot = offer.market == PD_MARKET_SPOT;
+        return 0;
+}
+
+static bool is_spot(const struct sim_machine *m)
+{
+        struct market x = { .m = m };
+
+        if (m->own || !m->connection->plugin)
+                return false;
+        x.cloud = world_cloud_of(m->connection);
+        (void)cloud_each(x.cloud, look_for, &x);
+        return x.spot;
+}
+
 static void check_start(
         struct oracle *o, struct oracle_job *j, const struct sim_machine *m, uint64_t generation, const json_t *body)
 {
@@ -52,6 +87,11 @@ static void check_start(
         if (js_int(body, "cpu_milli", 0) > m->cpu_milli || js_int(body, "gpus", 0) > m->gpus ||
                 js_int(body, "memory_bytes", 0) > (int64_t)m->memory_bytes)
                 oracle_broken(o, 20, "P-14 it is started on %s, which has less than it asks for", m->name);
+        if (j->no_spot && is_spot(m))
+                oracle_broken(o, 20, "it is started on %s, which is spot, and was submitted with --no-spot", m->name);
+        if (*j->on && !is_there(m, j->on))
+                oracle_broken(
+                        o, 20, "it is started at %s of %s, and its --on says %s", m->name, m->connection->name, j->on);
         if (j->newest_generation)
                 oracle_held(o, 2);
         check_alone(o, j, m, generation, "start");

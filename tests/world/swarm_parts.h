@@ -12,7 +12,8 @@ struct ask { /* a user's request; the daemon may die before it answers */
         size_t at;
         char verb[16], key[16], body[8];
         int64_t ttl_keep_us, idle_after_us; /* of a submit */
-        bool anywhere;
+        char on[64];                        /* of a submit: where it must run; "" = anywhere */
+        bool no_spot;
 };
 
 struct swarm {

@@ -34,7 +34,8 @@ static void on_reply(void *arg, const struct pd_error *err, json_t *body, const 
 
                         if (j && !j->acked) {
                                 j->acked = true;
-                                j->anywhere = a->anywhere;
+                                memcpy(j->on, a->on, sizeof j->on);
+                                j->no_spot = a->no_spot;
                                 j->ttl_keep_us = a->ttl_keep_us;
                                 j->idle_after_us = a->idle_after_us;
                         }
@@ -83,7 +84,8 @@ static void ask(struct swarm *s, const char *verb, const char *target, json_t *a
         (void)str_format(a->body, sizeof a->body, "%s", body ? body : "");
         a->ttl_keep_us = as_span(js_str(flags, "ttl.keep", NULL), 7 * USEC_PER_DAY);
         a->idle_after_us = as_span(js_str(flags, "idle.after", NULL), 30 * USEC_PER_MIN);
-        a->anywhere = !json_object_get(json_object_get(args, "spec"), "on");
+        (void)str_format(a->on, sizeof a->on, "%s", js_str(json_object_get(args, "spec"), "on", ""));
+        a->no_spot = streq(js_str(flags, "spot.use", ""), "off");
         s->asks[at] = a;
         oracle_log(&s->o, "ask %s %s", verb, target && strlen(target) > 22 ? target + 22 : "");
         (void)engine_request(s->w.engine, &rq, on_reply, a);
@@ -252,7 +254,7 @@ void swarm_give_up(struct swarm *s)
         oracle_refresh(&s->o);
         for (size_t i = 0; i < s->o.jobs_n; i++)
                 if (streq(s->o.jobs[i].state, "queued")) {
-                        if (s->o.jobs[i].anywhere)
+                        if (!*s->o.jobs[i].on)
                                 oracle_broken(&s->o, 23, "%s still waits after five quiet days, and may run anywhere",
                                         s->o.jobs[i].id);
                         s->o.jobs[i].asked_stop = true;
