@@ -450,6 +450,7 @@ void money_check(struct turn *t, struct entry *en)
         const struct ledger_hold *h;
         char job[ID_TEXT_MAX];
         struct pd_error err;
+        int64_t until;
 
         if (!m || !m->rec.currency[0])
                 return;
@@ -467,8 +468,9 @@ void money_check(struct turn *t, struct entry *en)
         h = ledger_hold_at(&money->ledger, k->hold);
         if (k->stay && m->caps && h->price_nano_hour > 0 && h->price_nano_hour != money_stay_rate(m, &en->job))
                 set_price(t, k->hold, t->now_wall_us, money_stay_rate(m, &en->job));
-        if (t->now_wall_us - h->until_wall_us >= POST_EVERY_US)
-                money_post(t, k->hold, t->now_wall_us);
+        until = rent_lived_until(m, t->now_wall_us);
+        if (until - h->until_wall_us >= POST_EVERY_US)
+                money_post(t, k->hold, until);
 }
 
 /* The wall clock was set ahead: the time that did not pass costs nothing. A step back is covered by what was posted. */

@@ -362,10 +362,18 @@ static void close_stream(struct engine *e, void *arg)
         place_anew(e);
 }
 
+int64_t rent_lived_until(const struct mach *m, int64_t at_wall_us)
+{
+        int64_t latest = m->rec.stop_possible_wall_us + (m->conn ? m->conn->caps.stop_lag_us : 0);
+
+        if (m->rec.own || !m->rec.stop_possible_wall_us || at_wall_us <= latest || m->rec.lease == PD_LEASE_GUEST)
+                return at_wall_us;
+        return latest > m->alive_wall_us ? latest : m->alive_wall_us;
+}
+
 void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_machine_reason reason)
 {
         struct engine *e = t->engine;
-        int64_t latest = m->rec.stop_possible_wall_us + (m->conn ? m->conn->caps.stop_lag_us : 0);
         enum job_cause cause = cause_of(m, reason);
         struct id *id = malloc(sizeof *id);
 
@@ -373,9 +381,7 @@ void rent_gone(struct turn *t, struct mach *m, int64_t end_wall_us, enum pd_mach
                 free(id);
                 return;
         }
-        /* it cannot have outlived its hard stop, however long nobody looked, unless it was seen to */
-        if (m->rec.stop_possible_wall_us && end_wall_us > latest && m->rec.lease != PD_LEASE_GUEST)
-                end_wall_us = latest > m->alive_wall_us ? latest : m->alive_wall_us;
+        end_wall_us = rent_lived_until(m, end_wall_us);
         if (end_wall_us < m->rec.created_wall_us)
                 end_wall_us = m->rec.created_wall_us;
         m->rec.state = PD_MACHINE_GONE;

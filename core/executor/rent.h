@@ -28,6 +28,8 @@ void rent_end_again(struct turn *t, struct mach *m); /* the call for one that is
 int64_t machine_ends_wall_us(const struct mach *m);
 void rent_stop_known(
         struct mach *m); /* its latest hard stop is another: noted on the boot clock, which no step moves */
+/* It cannot have outlived its hard stop, however long nobody looked, unless it was seen to: that time, or the earlier one. */
+int64_t rent_lived_until(const struct mach *m, int64_t at_wall_us);
 bool rent_live(const struct mach *m); /* rented, and not being ended or gone */
 
 /* --- rent_orphan.c, rent_look.c --- */

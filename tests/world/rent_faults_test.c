@@ -185,6 +185,9 @@ static void forgotten(void)
         tap_int(rented_truth(&w).ever, 1, "a machine was made, and its answer was not heard");
         tap_int(rented_truth(&w).there, 0, "law 8 and it ended by its hard stop");
         tap_int(world_restart(&w), 0, "five hours later portald starts again");
+        world_run(&w, USEC_PER_SEC);
+        tap_ok(rented_counted(&w) <= rented_billed(&w),
+                "N-04 and counts no time behind the hard stop, not even at first");
         world_run(&w, 2 * HOUR);
         tap_str(world_job(&w, id, "state"), "running", "and its job runs elsewhere");
         sim_exit(&w, world_sim(&w, id), 0, 0, "");
