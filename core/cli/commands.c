@@ -156,6 +156,7 @@ const struct cli_command cli_commands[] = {
                 .args = "",
                 .summary = "Kinds of machine, their places and prices",
                 .run = cmd_offers,
+                .text = "What they cost before is in `portal prices`.",
                 .flags = { JSON_FLAG } },
         { .name = "prices",
                 .args = "[OFFER]",
@@ -165,7 +166,8 @@ const struct cli_command cli_commands[] = {
                 .text = "A line where a price changed by 1 % or more, or an offer came or went. OFFER: only those "
                         "whose name begins so. They are kept for daemon.price_history (30d), and `portal simulate` "
                         "goes by them.",
-                .flags = { { "--since", 0, "DURATION", "only the last of them: 24h" }, JSON_FLAG } },
+                .flags = { { "--since", 0, "TIME", "only since then: 24h (ago), or 2026-11-30T20:00:00Z" },
+                        JSON_FLAG } },
         { .name = "plugins",
                 .args = "[check FILE...]",
                 .summary = "The plugins in use, or a check of a plugin file",
