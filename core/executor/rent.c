@@ -131,7 +131,6 @@ void rent_end_again(struct turn *t, struct mach *m)
         if (*m->rec.token) /* what was found without a name of its own carries the installation's only */
                 (void)json_object_set_new(
                         tags, "portald-machine", json_string(id_format(ID_MACHINE, m->rec.id, machine)));
-        m->end_boot_us = 0;
         (void)intent_open(t, INTENT_END, NULL, m,
                 json_pack("{s:s,s:{s:s,s:o}}", "connection", m->rec.connection, "args", "id", m->rec.provider_id,
                         "expect_tags", tags));
@@ -285,8 +284,6 @@ void rent_end(struct turn *t, struct mach *m, const char *why)
         txn_machine(t->txn, &m->rec);
         if (*m->rec.provider_id)
                 rent_end_again(t, m);
-        if (m->conn)
-                rent_watch(m->conn);
 }
 
 void rent_ended(struct turn *t, struct op *op, const json_t *answer)
