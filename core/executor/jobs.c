@@ -269,6 +269,17 @@ void live_other(struct entry *en, struct mach *m)
                 take(m, &en->job, 1);
 }
 
+/* What is of the job, wherever it runs: as live_fill() has it, from its stay before. */
+void live_take_over(struct live *l, const struct live *from)
+{
+        l->settings = from->settings;
+        memcpy(l->capture, from->capture, sizeof l->capture);
+        l->pinned = from->pinned;
+        l->need = from->need;
+        memcpy(l->on, from->on, sizeof l->on);
+        memcpy(l->name, from->name, sizeof l->name);
+}
+
 void live_free(struct entry *en)
 {
         if (en->live) {

@@ -125,17 +125,6 @@ void live_fill(struct live *l, const struct spec *s, const struct settings *set,
         (void)str_format(l->name, sizeof l->name, "%s", js_str(doc, "name", ""));
 }
 
-/* The same of the stay before: what is of the job, wherever it runs. */
-void live_take_over(struct live *l, const struct live *from)
-{
-        l->settings = from->settings;
-        memcpy(l->capture, from->capture, sizeof l->capture);
-        l->pinned = from->pinned;
-        l->need = from->need;
-        memcpy(l->on, from->on, sizeof l->on);
-        memcpy(l->name, from->name, sizeof l->name);
-}
-
 /* A job and what is known of it, on its way to a machine. */
 struct placing {
         struct engine *engine;
