@@ -14,6 +14,8 @@ static const char trace[] = "portald-trace 1\nstart 2023-01-01T00:00:00Z\ncurren
                             "6h a/small/spot price 0.25\n"
                             "8h a/small/spot listed no\n"
                             "10h a/small/spot listed yes\n"
+                            "14h a/small/spot capacity 0\n"
+                            "15h a/small/spot price 0.251\n" /* less than a hundredth, and none to be had */
                             "20h a/small price 1.20\n";
 
 /* The rows of one offer as "NANO[!] NANO[!] ...": ! = none to be had. Good until the next call. */
@@ -52,6 +54,8 @@ static void written_down(void)
                 "one that came again is to be had, and a restart writes nothing twice");
         world_run(&w, 12 * HOUR);
         tap_str(rows(&w, "cloud/a/small"), "1000000000 1200000000", "each offer for itself");
+        tap_str(rows(&w, SPOT), "500000000 505000000 250000000 250000000! 250000000 250000000!",
+                "one that is sold out for hours is so once");
         scene_end(&w);
 }
 
@@ -62,7 +66,7 @@ static void left_behind(void)
         if (!traced_begin(&w, trace, 10 * HOUR))
                 return;
         world_run(&w, 18 * HOUR);
-        tap_str(rows(&w, SPOT), "250000000! 250000000", "what is older than daemon.price_history is gone");
+        tap_str(rows(&w, SPOT), "250000000! 250000000 250000000!", "what is older than daemon.price_history is gone");
         scene_end(&w);
         if (!traced_begin(&w, trace, 0))
                 return;
