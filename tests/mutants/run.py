@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes mutants of the rooms that decide and act, builds them all into one set of test programs, and sees which of them the tests kill.
 
-  tests/mutants/run.py [--count N] [--seed N] [--only TEXT] [--listed] [--with TEXT]... [--some N] [--seeds N] [--tap] [--list] [--keep]
+  tests/mutants/run.py [--count N] [--seed N] [--only TEXT]... [--listed] [--with TEXT]... [--some N] [--seeds N] [--tap] [--list] [--keep]
 
   --count N   mutants in the build (default 320)
   --seed N    which ones (default 1: the ones that survivors.txt speaks of)
@@ -281,7 +281,7 @@ def main():
     for s in made:
         sizes[s.room] += s.text.count(b"\n")
     chosen = make.choose(every, sizes, OPTIONS.count, OPTIONS.seed)
-    tried = [m for m in chosen if OPTIONS.only in m.key]
+    tried = [m for m in chosen if any(text in m.key for text in OPTIONS.only or [""])]
     if OPTIONS.listed:
         known = listed()
         tried = [m for m in tried if known.get(m.key, ("",))[0] == "alive"]
@@ -333,7 +333,7 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--some", type=int, default=0)
     parser.add_argument("--turn", type=int)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--listed", action="store_true")
     parser.add_argument("--with", dest="only_by", action="append", default=[])
     parser.add_argument("--seeds", type=int, default=16)

@@ -22,17 +22,21 @@ static const char trace[] = "portald-trace 1\nstart 2023-01-01T00:00:00Z\ncurren
 static const char *rows(struct world *w, const char *offer)
 {
         static char text[400];
+        bool priced = true;
         struct reply r;
         json_t *row;
         size_t i;
 
         text[0] = '\0';
         world_ask(w, "prices", NULL, NULL, NULL, &r);
-        json_array_foreach (json_object_get(r.body, "prices"), i, row)
+        json_array_foreach (json_object_get(r.body, "prices"), i, row) {
+                priced = priced && streq(js_str(json_object_get(row, "price"), "currency", ""), "USD");
                 if (streq(js_str(row, "offer", ""), offer))
                         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%lld%s", *text ? " " : "",
                                 (long long)js_int(json_object_get(row, "price"), "nano_hour", 0),
                                 js_bool(row, "to_be_had", true) ? "" : "!");
+        }
+        tap_ok(priced, "each row in its currency");
         tap_ok(json_is_null(json_object_get(r.body, "next_wall_us")), "and that is all of it");
         reply_clear(&r);
         return text;
